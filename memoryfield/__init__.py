@@ -1,0 +1,45 @@
+"""Portable memory archives: Markdown pages in a folder or a zip, searched offline.
+
+The public API, and nothing else. Names are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .archives.pack import Packed as Packed
+    from .archives.pack import pack as pack
+    from .archives.unpack import unpack as unpack
+    from .errors import MemoryfieldError as MemoryfieldError
+    from .field import Field as Field
+    from .field import Written as Written
+    from .page import Page as Page
+    from .page import Problem as Problem
+    from .search.result import Hit as Hit
+    from .search.result import SearchResult as SearchResult
+
+_HOMES = {
+    "Field": "field",
+    "Hit": "search.result",
+    "MemoryfieldError": "errors",
+    "Packed": "archives",
+    "Page": "page",
+    "Problem": "page",
+    "SearchResult": "search.result",
+    "Written": "field",
+    "pack": "archives",
+    "unpack": "archives",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,5 @@
+"""`python -m memoryfield`."""
+
+from .cli.main import main
+
+main()

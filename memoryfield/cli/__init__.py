@@ -1,0 +1,1 @@
+"""The command line: arguments in, rendering out, no logic of its own."""

@@ -1,0 +1,108 @@
+"""Commands on a field as a whole: create, info, validate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..field import Field
+from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .render import escaped, plural, say, size, styled
+
+app = command_group()
+
+
+@app.command()
+def create(
+    path: Annotated[Path, typer.Argument(help="The folder to make, or an empty one.")],
+    title: Annotated[str, typer.Option(help="What the field is called; else the folder's name.")] = "",
+    summary: Annotated[str, typer.Option(help="One sentence about what it holds.")] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Make a new field: a folder with an index.md that introduces it.
+
+    A folder that holds anything is refused, untouched.
+
+    \b
+    Example:
+      $ memoryfield create notes --title "Kitchen notes" --summary "What we learned about pans."
+    """
+    with Field.create(path, title=title, summary=summary) as field:
+        page = field.read("index.md")
+        if as_json:
+            print_json({"field": field.name, "path": str(path), "title": page.title, "pages": ["index.md"]})
+        else:
+            print(f"{escaped(str(path))}: a new field, with index.md")
+            say(f'next: memoryfield write -f {path} --title "…"')
+
+
+@app.command()
+def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
+    """Tell what is in a field: pages, bytes, and each index with what is out of date.
+
+    \b
+    Example:
+      $ memoryfield info -f notes
+    """
+    with open_field(field) as opened:
+        entries = opened.entries()
+        indexes = opened.indexes()
+        largest = max(entries, key=lambda entry: entry.size, default=None)
+        total = sum(entry.size for entry in entries)
+        if as_json:
+            print_json(
+                {
+                    "field": opened.name,
+                    "location": str(opened.location),
+                    "pages": len(entries),
+                    "bytes": total,
+                    "largest": largest and {"filename": largest.name, "bytes": largest.size},
+                    "indexes": [index.to_dict() for index in indexes],
+                }
+            )
+            return
+        print(f"{styled(escaped(opened.name), 1)}: {plural(len(entries), 'page')}, {size(total)}")
+        if largest:
+            print(f"largest: {escaped(largest.name)}, {size(largest.size)}")
+        for index in indexes:
+            if index.problem:
+                print(f"index {escaped(index.model)}: {escaped(index.problem)}; `memoryfield embed` makes it anew")
+                continue
+            dimensions = f"{index.dimensions} dimensions" if index.dimensions else "no vectors"
+            counts = f"{index.embedded:,} embedded, {index.out_of_date:,} out of date, {index.failed:,} failed"
+            print(f"index {escaped(index.model)}: {dimensions}, {counts}, {size(index.bytes)}")
+        if not indexes:
+            print("no index: run `memoryfield embed`")
+
+
+@app.command()
+def validate(field: FieldOption = None, as_json: JsonOption = False) -> None:
+    """Check every page against the format; exit 1 if a MUST is broken.
+
+    \b
+    Example:
+      $ memoryfield validate -f notes
+    """
+    with open_field(field) as opened:
+        faults = opened.validate()
+        pages = len(opened.entries())
+        errors = sum(fault.severity == "error" for fault in faults)
+        warnings = sum(fault.severity == "warning" for fault in faults)
+        if as_json:
+            print_json(
+                {
+                    "field": opened.name,
+                    "pages": pages,
+                    "errors": errors,
+                    "warnings": warnings,
+                    "faults": [fault.to_dict() for fault in faults],
+                }
+            )
+        else:
+            for fault in faults:
+                print(escaped(str(fault)))
+            say(f"{plural(pages, 'page')}, {plural(errors, 'error')}, {plural(warnings, 'warning')}")
+    if errors:
+        raise typer.Exit(1)

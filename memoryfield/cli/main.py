@@ -1,0 +1,137 @@
+"""The entry point: which command lives in which module, and how every error ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+from .. import __version__
+from ..errors import MemoryfieldError
+from .render import say
+
+COMMANDS = {
+    "create": "fields",
+    "write": "pages",
+    "read": "pages",
+    "list": "pages",
+    "edit": "pages",
+    "rename": "pages",
+    "delete": "pages",
+    "info": "fields",
+    "embed": "finding",
+    "search": "finding",
+    "validate": "fields",
+    "pack": "sharing",
+    "unpack": "sharing",
+}
+"""Each command and the module that it is loaded from when it is asked for."""
+
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+class LazyGroup(TyperGroup):
+    """The commands, each module imported only when one of its commands is needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            self.commands = dict.fromkeys(COMMANDS, self)  # for "did you mean"
+            return None
+        module = import_module(f".{COMMANDS[cmd_name]}", __package__)
+        return get_group(module.app).commands[cmd_name]
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"memoryfield {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def memoryfield(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Keep memory in files: Markdown pages that are searched offline, validated, packed and shared.
+
+    A field is a folder of pages. Commands take it from -f/--field, else from the environment's
+    MEMORYFIELD, else the current folder is it, if it holds a page.
+
+    \b
+    Example:
+      $ memoryfield create notes --title "Kitchen notes"
+      $ echo "Carbon steel heats evenly." | memoryfield write -f notes --title "Woks"
+      $ memoryfield embed -f notes
+      $ memoryfield search -f notes "which pan heats evenly?"
+    """
+
+
+def main() -> None:
+    """Run the command line and exit: 0 done or found, 1 nothing found or problems, 2 usage, 3 refused."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _closed_pipe()
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; whatever happens, one clear line and an exit code."""
+    try:
+        result = get_group(app).main(args=arguments, prog_name="memoryfield", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except typer.TyperException as error:
+        show = getattr(error, "show", None)
+        if show:
+            show()
+        else:
+            say(f"error: {error.format_message()}")
+        return int(error.exit_code)
+    except MemoryfieldError as error:
+        say(f"error: {error}")
+        return error.exit_code
+    except BrokenPipeError:
+        return _closed_pipe()
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        say(f"error: {place}{error.strerror or error}")
+        return 1
+    except Exception as error:
+        if not type(error).__module__.startswith("apsw"):
+            raise
+        say(f"error: the index cannot be used: {error}. It can be deleted; `memoryfield embed` makes it again.")
+        return 1
+
+
+def _closed_pipe() -> int:
+    """Whoever read our output has gone: stop quietly, as a program that a signal ended."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    return CLOSED_PIPE if hasattr(signal, "SIGPIPE") else 1

@@ -1,0 +1,111 @@
+"""Text for people: escaped, clipped and wrapped to the terminal, coloured only there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import unicodedata
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE_IN_TEXT = re.compile(r"(?![\n\t])" + _UNSAFE.pattern)
+
+
+def say(message: str) -> None:
+    """One line on standard error."""
+    print(escaped(message), file=sys.stderr, flush=True)
+
+
+def escaped(text: str) -> str:
+    """Text from a field on one line, with nothing in it that a terminal would obey."""
+    return _UNSAFE.sub(_visible, text)
+
+
+def escaped_page(text: str) -> str:
+    """The same for a whole page: line ends and tabs stay."""
+    return _UNSAFE_IN_TEXT.sub(_visible, text.replace("\r\n", "\n"))
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal."""
+    return sys.stdout.isatty()
+
+
+def width() -> int | None:
+    """The terminal's columns; None where output goes elsewhere and is not wrapped."""
+    return max(20, shutil.get_terminal_size().columns) if is_terminal() else None
+
+
+def styled(text: str, *codes: int) -> str:
+    """Text in bold (1), dim (2) or a colour, on a terminal that wants it."""
+    if not codes or not is_terminal() or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
+        return text
+    return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
+
+
+def cells(text: str) -> int:
+    """How many columns a text takes."""
+    return sum(_cell(character) for character in text)
+
+
+def _cell(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def clipped(text: str, columns: int) -> str:
+    """A text cut to columns, with an ellipsis if something is missing."""
+    if cells(text) <= columns:
+        return text
+    taken = ""
+    room = columns - 1
+    for character in text:
+        room -= _cell(character)
+        if room < 0:
+            break
+        taken += character
+    return taken.rstrip() + "…"
+
+
+def wrapped(text: str, columns: int) -> list[tuple[int, int]]:
+    """Where the lines of a text begin and end when it is wrapped to columns: at spaces, else anywhere."""
+    lines: list[tuple[int, int]] = []
+    start = 0
+    while start < len(text):
+        used, end = 0, start
+        while end < len(text) and used + _cell(text[end]) <= columns:
+            used += _cell(text[end])
+            end += 1
+        end = max(end, start + 1)
+        if end < len(text) and text[end] != " " and (space := text.rfind(" ", start + 1, end)) > 0:
+            end = space
+        lines.append((start, end))
+        start = end
+        while start < len(text) and text[start] == " ":
+            start += 1
+    return lines
+
+
+def size(count: int) -> str:
+    """Bytes for people."""
+    if count < 10_000:
+        return f"{count:,} bytes"
+    value = float(count)
+    for unit in ("kB", "MB", "GB"):
+        value /= 1000
+        if value < 1000 or unit == "GB":
+            break
+    return f"{value:.1f} {unit}"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 page`, `2 pages`, `3 indexes`."""
+    ending = "" if count == 1 else "es" if word.endswith("x") else "s"
+    return f"{count:,} {word}{ending}"

@@ -1,0 +1,112 @@
+"""What every container of a field can do, and the one place where names are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import PageNameError
+from ..names import plain_name_fault
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file in a container. `size` in bytes; `mtime_ns` in nanoseconds since 1970, UTC.
+
+    `crc32` is known in archives only; there it tells whether a file has changed, where times cannot.
+    """
+
+    name: str
+    size: int
+    mtime_ns: int
+    crc32: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something in a container that is no file of the field, and why: a sub-folder, a link leading out."""
+
+    name: str
+    reason: str
+
+
+class Container(Protocol):
+    """Where the files of a field live. Names are plain: no separators, no links that lead outside.
+
+    Reading raises `FileNotFoundError` for a name that is not there and `OSError` for one that
+    cannot be read; a name that is not plain raises `PageNameError`. A container that cannot be
+    written raises `ReadOnlyError` from `write`, `rename` and `delete`.
+    """
+
+    @property
+    def location(self) -> Path:
+        """The folder or file on this machine."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The field's name, as results show it."""
+        ...
+
+    @property
+    def writable(self) -> bool:
+        """Whether `write` can work."""
+        ...
+
+    def entries(self) -> list[Entry]:
+        """Every file at the root, debris included, in no particular order."""
+        ...
+
+    def skipped(self) -> list[Skipped]:
+        """What `entries` left out."""
+        ...
+
+    def entry(self, name: str) -> Entry:
+        """One file's entry."""
+        ...
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """A file's bytes, or its first `limit` bytes."""
+        ...
+
+    def local_path(self, name: str) -> Path | None:
+        """Where a file lies on this machine, if it is a file of its own there."""
+        ...
+
+    def write(self, name: str, data: bytes) -> None:
+        """Store a file whole: afterwards it holds either the old bytes or the new ones."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file another name."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Remove a file."""
+        ...
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Keep other writers out while a change is checked and made."""
+        ...
+
+    def close(self) -> None:
+        """Let go of open files."""
+        ...
+
+
+def check_plain(name: str) -> None:
+    """Refuse a name that could lead outside the container.
+
+    Raises:
+        PageNameError: it has a separator, `..`, a drive letter or a control character.
+    """
+    if fault := plain_name_fault(name):
+        raise PageNameError(f"the name {name!r} {fault}", hint="Give the plain name of a page in the field.")
+
+
+def by_name(entries: Iterator[Entry] | list[Entry]) -> dict[str, Entry]:
+    """Entries by their name."""
+    return {entry.name: entry for entry in entries}

@@ -1,0 +1,175 @@
+"""A field in a folder."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ..errors import FieldNotFoundError, ReadOnlyError
+from .base import Entry, Skipped, check_plain
+
+
+class DirectoryContainer:
+    """The files of one folder; sub-folders, and links that lead outside it, are not part of it.
+
+    ```python
+    folder = DirectoryContainer(Path("notes"))
+    folder.write("woks.md", b"# Woks\\n")      # atomically: a temporary file, flushed and renamed
+    folder.read("woks.md")
+    ```
+    """
+
+    def __init__(self, location: Path) -> None:
+        if not location.is_dir():
+            raise FieldNotFoundError(f"no folder {str(location)!r}")
+        self.location = location
+        self.name = location.resolve().name
+        self._root = Path(os.path.realpath(location))
+        self._skipped: list[Skipped] | None = None
+
+    @property
+    def writable(self) -> bool:
+        return os.access(self.location, os.W_OK | os.X_OK)
+
+    def entries(self) -> list[Entry]:
+        found: list[Entry] = []
+        skipped: list[Skipped] = []
+        with os.scandir(self.location) as listing:
+            for item in listing:
+                try:
+                    status = item.stat(follow_symlinks=False)
+                    if stat.S_ISLNK(status.st_mode):
+                        if reason := self._link_fault(item.path):
+                            skipped.append(Skipped(item.name, reason))
+                            continue
+                        status = item.stat()
+                except OSError:
+                    continue  # gone between listing and looking
+                if stat.S_ISREG(status.st_mode):
+                    found.append(Entry(item.name, status.st_size, status.st_mtime_ns))
+                else:
+                    kind = "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file"
+                    skipped.append(Skipped(item.name, kind))
+        self._skipped = skipped
+        return found
+
+    def skipped(self) -> list[Skipped]:
+        if self._skipped is None:
+            self.entries()
+        return self._skipped or []
+
+    def _link_fault(self, path: str) -> str | None:
+        target = Path(os.path.realpath(path))
+        if target.parent != self._root:
+            return "is a link that leads outside the field"
+        return None if target.is_file() else "is a link that leads nowhere"
+
+    def _path(self, name: str) -> Path:
+        check_plain(name)
+        path = self.location / name
+        if path.is_symlink() and (fault := self._link_fault(str(path))):
+            raise PermissionError(13, f"{name} {fault}", str(path))
+        return path
+
+    def entry(self, name: str) -> Entry:
+        status = self._path(name).stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileNotFoundError(2, "is not a file", name)
+        return Entry(name, status.st_size, status.st_mtime_ns)
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        with self._path(name).open("rb") as file:
+            return file.read() if limit is None else file.read(limit)
+
+    def local_path(self, name: str) -> Path | None:
+        return self._path(name)
+
+    def write(self, name: str, data: bytes) -> None:
+        path = self._path(name).resolve() if (self.location / name).is_symlink() else self._path(name)
+        with self._read_only_errors():
+            temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
+            try:
+                self._write_through(temporary, data, path)
+                os.replace(temporary, path)  # noqa: PTH105
+            except BaseException:
+                with suppress(OSError):
+                    temporary.unlink()
+                raise
+            self._flush_folder()
+
+    @staticmethod
+    def _write_through(temporary: Path, data: bytes, target: Path) -> None:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(handle, "wb") as file:
+            with suppress(FileNotFoundError):
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _flush_folder(self) -> None:
+        """Make the renaming itself durable, where a folder can be flushed (not on Windows)."""
+        if sys.platform == "win32":
+            return
+        with suppress(OSError):
+            handle = os.open(self.location, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def rename(self, old: str, new: str) -> None:
+        source, target = self._path(old), self._path(new)
+        with self._read_only_errors():
+            source.rename(target)
+            self._flush_folder()
+
+    def delete(self, name: str) -> None:
+        check_plain(name)
+        with self._read_only_errors():
+            (self.location / name).unlink()
+            self._flush_folder()
+
+    @contextmanager
+    def _read_only_errors(self) -> Iterator[None]:
+        """Say in the field's own words that a folder does not allow writing."""
+        try:
+            yield
+        except PermissionError as error:
+            raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
+        except OSError as error:
+            if error.errno != 30:  # EROFS: a file system mounted read-only
+                raise
+            raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder's advisory lock, which every writing memoryfield process takes."""
+        if sys.platform == "win32":  # a folder cannot be locked there: a file beside the pages serves
+            import msvcrt
+
+            with (self.location / ".memoryfield.lock").open("ab") as file:
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                try:
+                    yield
+                finally:
+                    file.seek(0)
+                    msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+        else:
+            import fcntl
+
+            handle = os.open(self.location, os.O_RDONLY)
+            try:
+                with suppress(OSError):  # some network file systems know no locks: renaming is still atomic
+                    fcntl.flock(handle, fcntl.LOCK_EX)
+                yield
+            finally:
+                os.close(handle)
+
+    def close(self) -> None:
+        """Nothing is kept open."""

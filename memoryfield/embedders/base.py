@@ -1,0 +1,85 @@
+"""What an embedder is: text in, unit vectors out."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..errors import EmbedderError
+from ..names import MAX_PAGE_BYTES
+
+Vector = bytes
+"""A vector of unit length as an index stores it: float32 values, little-endian, 4 bytes a dimension."""
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts with one model. Loading is lazy: making an embedder costs nothing."""
+
+    @property
+    def model(self) -> str:
+        """The model's full code, version included; it names the index file."""
+        ...
+
+    @property
+    def dimensions(self) -> int | None:
+        """The length of its vectors, or None where only the first answer tells."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """How many pages are worth giving at once."""
+        ...
+
+    def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
+        """One vector a text, in order; an error in place of each that could not be embedded.
+
+        Raises:
+            EmbedderUnavailableError: none could be embedded, and trying again now will not help.
+        """
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector of a question.
+
+        Raises:
+            EmbedderUnavailableError: the model cannot be reached or started.
+            EmbedderError: the answer is no vector.
+        """
+        ...
+
+    def unavailable(self) -> str:
+        """Why the embedder cannot answer now; empty if it can."""
+        ...
+
+
+def page_input(raw: bytes) -> str:
+    """What an embedder reads of a page: the complete file, cut at 8,192 bytes on a character boundary."""
+    return raw[:MAX_PAGE_BYTES].decode("utf-8", "ignore")
+
+
+def unit_vector(values: Sequence[float], dimensions: int | None, what: str) -> Vector:
+    """Values from elsewhere as a vector of unit length.
+
+    Raises:
+        EmbedderError: wrong length, all zeros, or not finite. `what` names the text in its message.
+    """
+    if dimensions is not None and len(values) != dimensions:
+        raise EmbedderError(f"{what}: the vector has {len(values)} dimensions instead of {dimensions}")
+    length = math.sqrt(math.fsum(value * value for value in values))
+    if not math.isfinite(length):
+        raise EmbedderError(f"{what}: the vector holds values that are not finite")
+    if length == 0:
+        raise EmbedderError(f"{what}: the vector is all zeros")
+    return struct.pack(f"<{len(values)}f", *(value / length for value in values))
+
+
+def mean_vector(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
+    """The weighted mean of unit vectors, of unit length again."""
+    dimensions = len(vectors[0]) // 4
+    sums = [0.0] * dimensions
+    for vector, weight in zip(vectors, weights, strict=True):
+        for place, value in enumerate(struct.unpack(f"<{dimensions}f", vector)):
+            sums[place] += weight * value
+    return unit_vector(sums, dimensions, "mean of parts")

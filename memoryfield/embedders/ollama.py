@@ -1,0 +1,148 @@
+"""Models that an Ollama server runs, through its own Python package."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import EmbedderError, EmbedderUnavailableError
+from .base import Vector, mean_vector, unit_vector
+
+ATTEMPTS = 4
+FIRST_WAIT = 0.25
+"""Seconds before the second attempt; each further wait is twice as long."""
+
+_TOO_LONG = ("context length", "exceeds", "too long")
+
+
+class OllamaEmbedder:
+    """A model served by Ollama at $OLLAMA_HOST, else at localhost:11434.
+
+    ```python
+    nomic = OllamaEmbedder("nomic-embed-text-v1.5", "nomic-embed-text", 768,
+                           page_prefix="search_document: ", query_prefix="search_query: ")
+    ```
+    """
+
+    batch = 16
+
+    def __init__(
+        self,
+        model: str,
+        tag: str,
+        dimensions: int | None = None,
+        *,
+        page_prefix: str = "",
+        query_prefix: str = "",
+    ) -> None:
+        self.model = model
+        self.dimensions = dimensions
+        self._tag = tag
+        self._page_prefix = page_prefix
+        self._query_prefix = query_prefix
+        self._client_made: Any = None
+
+    def unavailable(self) -> str:
+        try:
+            names = [model.model or "" for model in self._ask(lambda client: client.list(), attempts=1).models]
+        except EmbedderError as error:
+            return str(error)
+        if not any(name == self._tag or name.split(":")[0] == self._tag for name in names):
+            return str(self._missing())
+        return ""
+
+    def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
+        try:
+            return [*self._vectors([self._page_prefix + text for text in texts])]
+        except EmbedderUnavailableError:
+            raise
+        except EmbedderError:  # one of them spoils the request: find out which
+            return [self._one(text, self._page_prefix) for text in texts]
+
+    def embed_query(self, text: str) -> Vector:
+        found = self._one(text, self._query_prefix)
+        if isinstance(found, EmbedderError):
+            raise found
+        return found
+
+    def _one(self, text: str, prefix: str) -> Vector | EmbedderError:
+        try:
+            return self._vectors([prefix + text])[0]
+        except _TooLongError:
+            return self._halved(text, prefix)
+        except EmbedderUnavailableError:
+            raise
+        except EmbedderError as error:
+            return error
+
+    def _halved(self, text: str, prefix: str) -> Vector | EmbedderError:
+        """A text that the server refuses as too long: its halves, averaged by their length."""
+        if len(text) < 2:
+            return EmbedderError(f"{self._tag} refuses even {len(text)} characters as too long")
+        middle = text.rfind(" ", len(text) // 4, len(text) // 2) + 1 or len(text) // 2
+        parts = [text[:middle], text[middle:]]
+        vectors: list[Vector] = []
+        for part in parts:
+            found = self._one(part, prefix)
+            if isinstance(found, EmbedderError):
+                return found
+            vectors.append(found)
+        return mean_vector(vectors, [len(part) for part in parts])
+
+    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
+        answer = self._ask(lambda client: client.embed(model=self._tag, input=list(texts), truncate=False))
+        if len(answer.embeddings) != len(texts):
+            raise EmbedderError(f"{self._tag} gave {len(answer.embeddings)} vectors for {len(texts)} texts")
+        vectors = [unit_vector(values, self.dimensions, self._tag) for values in answer.embeddings]
+        self.dimensions = self.dimensions or len(vectors[0]) // 4
+        return vectors
+
+    def _ask(self, call: Any, attempts: int = ATTEMPTS) -> Any:
+        """One call to the server; what may pass is tried again after growing waits."""
+        import httpx
+        import ollama
+
+        wait = FIRST_WAIT
+        for attempt in range(1, attempts + 1):
+            try:
+                return call(self._client())
+            except ollama.ResponseError as error:
+                if error.status_code == 404:
+                    raise self._missing() from None
+                if any(words in error.error.lower() for words in _TOO_LONG):
+                    raise _TooLongError(error.error) from None
+                if error.status_code < 500 and error.status_code != 429:
+                    raise EmbedderError(f"Ollama refused: {error.error}") from None
+                fault = f"status {error.status_code}, {error.error}"
+            except (ConnectionError, httpx.ConnectError):
+                raise EmbedderUnavailableError(
+                    f"no Ollama server answers at {self._host()}",
+                    hint="Start it with `ollama serve`, or set OLLAMA_HOST.",
+                ) from None
+            except (httpx.HTTPError, ValueError) as error:  # cut off, timed out, or an answer that is no JSON
+                fault = f"{type(error).__name__}: {error}"
+            if attempt < attempts:
+                time.sleep(wait)
+                wait *= 2
+        raise EmbedderUnavailableError(f"Ollama at {self._host()} failed {attempts} times: {fault}")
+
+    def _missing(self) -> EmbedderUnavailableError:
+        return EmbedderUnavailableError(
+            f"Ollama at {self._host()} does not have the model {self._tag}",
+            hint=f"Run `ollama pull {self._tag}`.",
+        )
+
+    def _host(self) -> str:
+        return str(self._client()._client.base_url).rstrip("/")
+
+    def _client(self) -> Any:
+        if self._client_made is None:
+            import ollama
+
+            self._client_made = ollama.Client(timeout=120)
+        return self._client_made
+
+
+class _TooLongError(EmbedderError):
+    """The server refuses a text for its length."""

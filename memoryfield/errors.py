@@ -1,0 +1,99 @@
+"""Every exception that memoryfield raises, one tree under `MemoryfieldError`.
+
+An error speaks to the person: `message` says what is wrong and where, `hint`
+what to do next. `exit_code` is what the command line exits with.
+"""
+
+from __future__ import annotations
+
+
+class MemoryfieldError(Exception):
+    """The base of all errors that memoryfield raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+
+class UsageError(MemoryfieldError):
+    """The call cannot mean anything: a wrong name, place, model or option."""
+
+    exit_code = 2
+
+
+class FieldNotFoundError(UsageError):
+    """There is no memoryfield at the given location, or none was given."""
+
+
+class PageNameError(UsageError):
+    """A name that no page can have."""
+
+
+class UnknownModelError(UsageError):
+    """No embedder is known for this model code."""
+
+
+class PageNotFoundError(MemoryfieldError):
+    """No page has this name or uuid. `suggestions` are the closest names."""
+
+    def __init__(self, wanted: str, suggestions: tuple[str, ...] = ()) -> None:
+        hint = f"Did you mean {' or '.join(suggestions)}?" if suggestions else ""
+        super().__init__(f"no page {wanted!r}", hint=hint)
+        self.wanted = wanted
+        self.suggestions = suggestions
+
+
+class ContainerError(MemoryfieldError):
+    """The bytes of a field cannot be read or written."""
+
+
+class ArchiveError(ContainerError):
+    """A file that should be a memoryfield archive is not a readable zip."""
+
+
+class IndexFileError(MemoryfieldError):
+    """An index file cannot be used as it is; it can be deleted and rebuilt."""
+
+
+class EmbedderError(MemoryfieldError):
+    """An embedder answered with something that cannot be used."""
+
+
+class EmbedderUnavailableError(EmbedderError):
+    """The embedder of a model cannot be reached or started."""
+
+
+class RefusedError(MemoryfieldError):
+    """Not done, because it would lose or overwrite something, or is not safe."""
+
+    exit_code = 3
+
+
+class PageExistsError(RefusedError):
+    """A page of this name is there already."""
+
+
+class PageConflictError(RefusedError):
+    """The stored page is not the one that the writer had seen, or carries another uuid."""
+
+
+class ReadOnlyError(RefusedError):
+    """The field cannot be written: an archive, or a folder without permission."""
+
+
+class NotEmptyError(RefusedError):
+    """The place for a new field or an unpacked archive holds something already."""
+
+
+class UnsafeArchiveError(RefusedError):
+    """An archive holds an entry that must not be written. `entry` is its name."""
+
+    def __init__(self, message: str, *, entry: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.entry = entry

@@ -1,0 +1,408 @@
+"""Field: the pages of one container, and the rules for changing them.
+
+`Field` is also the library's front: `sync`, `search` and `validate` hand the work to the modules of
+that name, and load them only when they are called.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from . import names
+from .containers import Container, Entry, open_container
+from .errors import (
+    FieldNotFoundError,
+    NotEmptyError,
+    PageConflictError,
+    PageExistsError,
+    PageNameError,
+    PageNotFoundError,
+    UsageError,
+)
+from .page import Page, now, with_filled_frontmatter, with_keys
+
+if TYPE_CHECKING:
+    from .index.status import IndexStatus
+    from .index.sync import Progress, SyncReport
+    from .search.result import SearchResult
+    from .validation import Fault
+
+MIN_UUID_CHARS = 8
+INDEX_PAGE = "index.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A page that was stored, and in plain words what its writer should know."""
+
+    page: Page
+    created: bool
+    notes: tuple[str, ...] = ()
+
+
+class Field:
+    """The pages of a folder or an archive.
+
+    ```python
+    with Field.open("notes") as field:
+        field.write("woks.md", "They heat evenly.", title="Woks")
+        field.sync()
+        for hit in field.search("which wok heats evenly?").results:
+            print(hit.score, hit.filename)
+    ```
+    """
+
+    def __init__(self, container: Container) -> None:
+        self.container = container
+
+    @classmethod
+    def open(cls, location: str | Path) -> Field:
+        """The field at a location: a folder, or a .memoryfield.zip.
+
+        Raises:
+            FieldNotFoundError: nothing is there.
+            ArchiveError: a file that is no readable zip.
+        """
+        return cls(open_container(location))
+
+    @classmethod
+    def create(cls, location: str | Path, *, title: str = "", summary: str = "") -> Field:
+        """Make a folder for a new field, with an index.md that introduces it.
+
+        Raises:
+            NotEmptyError: the folder holds something already.
+        """
+        path = Path(location)
+        if path.is_dir() and any(path.iterdir()):
+            kind = "is a memoryfield already" if _holds_page(path) else "holds other files"
+            raise NotEmptyError(f"{str(location)!r} {kind}", hint="Choose a new or an empty folder.")
+        if path.exists() and not path.is_dir():
+            raise NotEmptyError(f"{str(location)!r} is a file", hint="Choose a new or an empty folder.")
+        path.mkdir(parents=True, exist_ok=True)
+        field = cls.open(path)
+        title = title or path.resolve().name
+        text = f"# {title}\n\n{summary or _INTRODUCTION}\n"
+        field.write(INDEX_PAGE, text, title=title, summary=summary)
+        return field
+
+    def __enter__(self) -> Field:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of open files."""
+        self.container.close()
+
+    @property
+    def name(self) -> str:
+        """The folder's or the archive's name."""
+        return self.container.name
+
+    @property
+    def location(self) -> Path:
+        """Where the field lies."""
+        return self.container.location
+
+    # reading
+
+    def entries(self) -> list[Entry]:
+        """The pages' names, sizes and times, sorted by name. Reads no page."""
+        found = [entry for entry in self.container.entries() if names.is_page(entry.name)]
+        return sorted(found, key=lambda entry: entry.name)
+
+    def pages(self) -> Iterator[Page]:
+        """Every page that can be read, sorted by name."""
+        for entry in self.entries():
+            try:
+                yield self._load(entry.name)
+            except FileNotFoundError:
+                continue
+
+    def find(self, wanted: str) -> str:
+        """The file name of a page: given by name, by name without `.md`, or by (the beginning of) its uuid.
+
+        Raises:
+            PageNotFoundError: there is none; `suggestions` are the closest names.
+            UsageError: several uuids begin like this.
+        """
+        existing = [entry.name for entry in self.entries()]
+        for candidate in (wanted, wanted + names.PAGE_SUFFIX):
+            if candidate in existing:
+                return candidate
+        if len(wanted) >= MIN_UUID_CHARS and re.fullmatch(r"[0-9A-Fa-f-]+", wanted):
+            matches = [page.filename for page in self.pages() if page.uuid.startswith(wanted.lower())]
+            if len(matches) > 1:
+                raise UsageError(f"{len(matches)} pages have a uuid that begins with {wanted!r}: {', '.join(matches)}")
+            if matches:
+                return matches[0]
+        close = difflib.get_close_matches(names.with_suffix(wanted), existing, n=3, cutoff=0.6)
+        raise PageNotFoundError(wanted, tuple(close))
+
+    def read(self, wanted: str) -> Page:
+        """A page, found as `find` finds it.
+
+        Raises:
+            PageNotFoundError: there is none.
+            OSError: it cannot be read.
+        """
+        return self._load(self.find(wanted))
+
+    def _load(self, name: str) -> Page:
+        entry = self.container.entry(name)
+        return Page(name, self.container.read(name), mtime_ns=entry.mtime_ns)
+
+    # changing
+
+    def write(
+        self,
+        name: str,
+        text: str | bytes,
+        *,
+        title: str = "",
+        summary: str = "",
+        mode: Literal["new", "replace", "append"] = "new",
+        if_match: str = "",
+    ) -> Written:
+        """Store a page. Missing frontmatter is filled in; what the text has is kept as it is.
+
+        Args:
+            name: with or without `.md`; empty: made from the title.
+            text: the page, with or without frontmatter; for `append`, what comes after the stored text.
+            mode: `new` refuses an existing page, `replace` keeps its uuid and created.
+            if_match: sha256 that the stored page must have.
+
+        Raises:
+            PageNameError: no legal name.
+            PageExistsError: the page is there, and mode is `new`.
+            PageConflictError: the stored page has another sha256, or another uuid than the text.
+            ReadOnlyError: the field cannot be written.
+        """
+        raw = text.encode("utf-8") if isinstance(text, str) else text
+        title, summary = " ".join(title.split()), " ".join(summary.split())
+        given = Page(name or "page.md", raw)
+        if not name:
+            if not (title or given.frontmatter.get("title") or given.heading):
+                raise UsageError("the page has neither a name nor a title", hint="Give a name, or --title.")
+            name = names.slug(title or given.title)
+        name = check_page_name(name)
+        with self.container.lock():
+            stored = self._stored(name)
+            self._check_match(name, stored, if_match)
+            if stored is not None and mode == "new":
+                raise PageExistsError(
+                    f"{name} exists already", hint="Use --replace to replace it, or --append to add to it."
+                )
+            if stored is not None and mode == "append":
+                given = Page(name, _joined(stored.raw, raw))
+                content = _refreshed(given)
+            else:
+                given = Page(name, raw)
+                _check_uuid(given, stored)
+                content = with_filled_frontmatter(given, title=title, summary=summary, kept=stored)
+            self.container.write(name, content)
+            page = self._load(name)
+        return Written(page, stored is None, tuple(_notes(page)))
+
+    def rewrite(self, name: str, before: Page, raw: bytes) -> Written:
+        """Store an edited page; `updated` changes only if the text did.
+
+        Raises:
+            PageConflictError: the stored page is no longer `before`.
+        """
+        with self.container.lock():
+            self._check_match(name, self._stored(name), before.sha256)
+            page = Page(name, raw)
+            if raw != before.raw:
+                self.container.write(name, _refreshed(page))
+            page = self._load(name)
+        return Written(page, False, tuple(_notes(page)))
+
+    def rename(self, wanted: str, new: str) -> str:
+        """Give a page another name; its uuid stays. Its rows in every index follow.
+
+        Raises:
+            PageExistsError: a page has the new name already.
+        """
+        new = check_page_name(new)
+        with self.container.lock():
+            old = self.find(wanted)
+            if new != old and self._stored(new) is not None and not self._is_same_file(old, new):
+                raise PageExistsError(f"{new} exists already", hint="Choose another name, or delete that page first.")
+            self.container.rename(old, new)
+        self._in_indexes("rename", old, new)
+        return old
+
+    def _is_same_file(self, old: str, new: str) -> bool:
+        """Two names of one file, on a file system that does not tell capitals apart."""
+        listed = {entry.name for entry in self.container.entries()}
+        return old in listed and new not in listed
+
+    def delete(self, wanted: str) -> str:
+        """Delete a page, and its rows in every index, words included.
+
+        Raises:
+            PageNotFoundError: there is none.
+        """
+        with self.container.lock():
+            name = self.find(wanted)
+            self.container.delete(name)
+        self._in_indexes("delete", name)
+        return name
+
+    def _in_indexes(self, change: Literal["rename", "delete"], name: str, new: str = "") -> None:
+        """Let every index follow. One that cannot is out of date, and the next sync mends it."""
+        from .index.files import index_files
+        from .index.status import follow
+
+        for model in index_files(self.container):
+            follow(self.container, model, change, name, new)
+
+    def _stored(self, name: str) -> Page | None:
+        try:
+            return self._load(name)
+        except FileNotFoundError:
+            return None
+
+    @staticmethod
+    def _check_match(name: str, stored: Page | None, sha256: str) -> None:
+        if not sha256:
+            return
+        if stored is None:
+            raise PageConflictError(f"{name} is not there, so it does not match {sha256}")
+        if stored.sha256 != sha256.lower().strip():
+            raise PageConflictError(
+                f"{name} has changed: its sha256 is now {stored.sha256}", hint="Read it again, then write."
+            )
+
+    # derived
+
+    def sync(self, model: str | None = None, *, rebuild: bool = False, progress: Progress | None = None) -> SyncReport:
+        """Bring an index up to date: the one of `model`, else the field's first, else a new one of the default.
+
+        Raises:
+            UnknownModelError: no embedder is known for the model.
+            ReadOnlyError: the field cannot be written.
+        """
+        from .index.status import sync_index
+
+        return sync_index(self.container, model, rebuild=rebuild, progress=progress)
+
+    def indexes(self) -> list[IndexStatus]:
+        """What is in each index, and how much of it is out of date."""
+        from .index.status import index_status
+
+        return index_status(self.container)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        mode: str = "hybrid",
+        min_score: float | None = None,
+        model: str | None = None,
+    ) -> SearchResult:
+        """The pages that answer a query best; see `memoryfield.search.hybrid`.
+
+        Args:
+            limit: at most so many pages.
+            mode: `hybrid`, `keyword` or `semantic`.
+            min_score: between 0 and 1; pages under it are left out (0.25 where not given).
+            model: whose vectors to use; else the first index whose model answers.
+
+        Raises:
+            UsageError: an empty query, an unknown mode or model.
+        """
+        from .search.hybrid import search
+        from .search.result import MIN_SCORE
+
+        floor = MIN_SCORE if min_score is None else min_score
+        return search(self.container, query, limit=limit, mode=mode, min_score=floor, model=model)
+
+    def validate(self) -> list[Fault]:
+        """Every fault in every page, and in the field as a whole."""
+        from .validation import validate
+
+        return validate(self.container)
+
+
+_INTRODUCTION = (
+    "A memoryfield: one question a page, the answer first. Search it with\n"
+    '`memoryfield search "..."`, and add pages with `memoryfield write`.'
+)
+
+
+def _holds_page(path: Path) -> bool:
+    return any(names.is_page(item.name) and item.is_file() for item in path.iterdir())
+
+
+def locate(given: str | None, environment: str | None, here: Path) -> str:
+    """Which field is meant: the given one, else the environment's, else the current folder if it holds a page.
+
+    Raises:
+        FieldNotFoundError: none of them.
+    """
+    if given:
+        return given
+    if environment:
+        return environment
+    if _holds_page(here):
+        return str(here)
+    raise FieldNotFoundError(
+        "no memoryfield here",
+        hint="Name one with -f FOLDER, set MEMORYFIELD, or make one with `memoryfield create PATH`.",
+    )
+
+
+def check_page_name(name: str) -> str:
+    """A page's file name, `.md` added if it is missing.
+
+    Raises:
+        PageNameError: not lowercase ASCII letters, digits and hyphens, first and last a letter or digit.
+    """
+    full = names.with_suffix(name)
+    if names.is_legal_page_name(full):
+        return full
+    raise PageNameError(
+        f"{name!r} is no name for a page: lowercase letters, digits and hyphens only",
+        hint=f"How about {names.slug(names.stem(name))}?",
+    )
+
+
+def _check_uuid(page: Page, stored: Page | None) -> None:
+    if stored is not None and page.uuid and stored.uuid and page.uuid != stored.uuid:
+        raise PageConflictError(
+            f"the text carries uuid {page.uuid}, the stored {stored.filename} {stored.uuid}: they are two pages",
+            hint="Write it under another name, or take the uuid out of the text.",
+        )
+
+
+def _joined(stored: bytes, added: bytes) -> bytes:
+    """The stored bytes, an empty line, the added ones."""
+    newline = b"\r\n" if b"\r\n" in stored else b"\n"
+    if not stored or not added:
+        return stored + added
+    gap = b"" if stored.endswith(newline * 2) else newline if stored.endswith(b"\n") else newline * 2
+    return stored + gap + added
+
+
+def _refreshed(page: Page) -> bytes:
+    """The page's bytes with `updated` set to now, where it has frontmatter that can be edited."""
+    return with_keys(page, updated=now()) or page.raw
+
+
+def _notes(page: Page) -> Iterator[str]:
+    for problem in page.problems:
+        yield f"{page.filename}:{problem.line}:{problem.column}: {problem.message}; the text was kept as it is"
+    if page.size > names.MAX_PAGE_BYTES:
+        yield f"{page.filename} is {page.size:,} bytes; pages should stay within {names.MAX_PAGE_BYTES:,}"

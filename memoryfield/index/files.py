@@ -1,0 +1,75 @@
+"""Which index files a field has, and how each is opened."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+import apsw
+
+from ..containers import Container
+from ..embedders import MODELS
+from ..errors import IndexFileError, ReadOnlyError
+from ..names import INDEX_SUFFIX, is_index, model_code
+from .store import IndexStore
+
+
+def index_files(container: Container) -> dict[str, str]:
+    """The field's indexes: model code to file name, the models that a search prefers first."""
+    found: dict[str, str] = {}
+    for name in sorted(entry.name for entry in container.entries() if is_index(entry.name)):
+        code = _code(name)
+        if code not in found or name == code + INDEX_SUFFIX:
+            found[code] = name
+    order = {model: place for place, model in enumerate(MODELS)}
+    return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+
+
+def _code(name: str) -> str:
+    """The model code with which a file name begins: a known one, else all of it."""
+    stem = model_code(name)
+    known = [model for model in MODELS if stem.startswith(model) and not stem[len(model) :][:1].isalnum()]
+    return max(known, key=len, default=stem)
+
+
+def open_index(container: Container, model: str, dimensions: int | None, *, create: bool = False) -> IndexStore:
+    """The index of a model: the file itself, or where that cannot be, a copy in memory.
+
+    An index in an archive, and one without our tables in a folder that cannot be written, are
+    copied: what they lack is added to the copy.
+
+    Raises:
+        IndexFileError: there is none, or it is damaged or of another model.
+        ReadOnlyError: it has to be made, and cannot be.
+    """
+    name = index_files(container).get(model)
+    if name is None:
+        if not create:
+            raise IndexFileError(f"there is no index of {model}")
+        name = model + INDEX_SUFFIX
+    path = container.local_path(name)
+    if path is None:
+        return IndexStore.memory(model, dimensions, container.read(name), name)
+    exists = path.exists()
+    writable = container.writable and (not exists or os.access(path, os.W_OK))
+    if create and not writable:
+        raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
+    try:
+        store = IndexStore.open(path, model, dimensions, writable=writable, create=create)
+    except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError) as error:
+        raise IndexFileError(f"{name} cannot be opened: {error}") from error
+    if writable or store.has_own_tables:
+        return store
+    store.close()
+    return IndexStore.memory(model, dimensions, container.read(name), name)
+
+
+def discard_index(container: Container, model: str) -> None:
+    """Delete a model's index file, and the journal of a transaction that it was in."""
+    name = index_files(container).get(model)
+    if name is None:
+        return
+    container.delete(name)
+    for journal in (f"{name}-journal", f"{name}-wal", f"{name}-shm"):
+        with suppress(FileNotFoundError):
+            container.delete(journal)

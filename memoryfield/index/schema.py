@@ -1,0 +1,76 @@
+"""The tables of an index file, and how text becomes the words that its keyword table holds.
+
+`pages` is the format's own table and comes first: any tool may read it. What begins with
+`memoryfield_` is ours, and can be dropped without loss.
+"""
+
+from __future__ import annotations
+
+import re
+
+PAGES = """
+CREATE TABLE IF NOT EXISTS pages (
+    filename      TEXT PRIMARY KEY,
+    frontmatter   JSON NOT NULL,
+    last_modified DATETIME NOT NULL,
+    sha256_hash   BLOB NOT NULL,
+    embedding     BLOB NOT NULL
+);
+"""
+PAGES_COLUMNS = frozenset({"filename", "frontmatter", "last_modified", "sha256_hash", "embedding"})
+
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+
+OURS = f"""
+CREATE TABLE IF NOT EXISTS memoryfield_meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS memoryfield_files (
+    id         INTEGER PRIMARY KEY,       -- the rowid in memoryfield_keyword
+    filename   TEXT NOT NULL UNIQUE,
+    size       INTEGER NOT NULL,          -- bytes
+    mtime_ns   INTEGER NOT NULL,          -- since 1970, UTC
+    crc32      INTEGER NOT NULL,          -- what an archive knows of a file without reading it
+    sha256     BLOB NOT NULL,
+    indexed_ns INTEGER NOT NULL,          -- the moment before the file was read
+    fault      TEXT,                      -- why the page has no vector and gets none; '' if it is blank
+    broken     INTEGER NOT NULL           -- whether the page has problems: its frontmatter is read anew
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS memoryfield_keyword USING fts5(
+    text, content='', contentless_delete=1, tokenize='{TOKENIZER[0]} {" ".join(TOKENIZER[1])}'
+);
+"""
+
+DROP_OURS = """
+DROP TABLE IF EXISTS memoryfield_keyword;
+DROP TABLE IF EXISTS memoryfield_files;
+DROP TABLE IF EXISTS memoryfield_meta;
+"""
+
+VERSION = "1"
+"""Of our own tables and of `words`. Another version in a file: our tables are made anew, vectors stay."""
+
+# Scripts written without spaces between words: Thai to Khmer, Hangul, kana, Han, and their
+# supplements. Each character becomes a word of its own, so that any part of a run can be found
+# as a phrase, and so can Latin words that are glued to it.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u318f"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
+    "\U0001b000-\U0001b16f\U00020000-\U000323af"
+)
+UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+
+
+def words(text: str) -> str:
+    """Text as the keyword table takes it: spaces around each character of a script without spaces."""
+    if text.isascii():
+        return text
+    return _UNSPACED_CHARACTER.sub(_apart, text)
+
+
+def _apart(match: re.Match[str]) -> str:
+    """A character as a word. A combining mark is no word to the tokenizer: its code stands for it."""
+    character = match[0]
+    return f" {character} " if character.isalnum() else f" u{ord(character):x} "

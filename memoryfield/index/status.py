@@ -1,0 +1,121 @@
+"""A field's indexes as a whole: sync one, follow a page's change, tell what is in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import apsw
+
+from ..containers import Container
+from ..embedders import DEFAULT_MODEL, find_embedder
+from ..errors import IndexFileError, ReadOnlyError, UnknownModelError
+from .files import discard_index, index_files, open_index
+from .store import DAMAGE, IndexStore
+from .sync import Progress, SyncReport, look, sync
+
+
+@dataclass(frozen=True, slots=True)
+class IndexStatus:
+    """An index, in pages: `embedded` are up to date, `out_of_date` new, changed or gone, `failed` cannot be."""
+
+    filename: str
+    model: str
+    dimensions: int | None
+    bytes: int
+    embedded: int
+    out_of_date: int
+    failed: int
+    problem: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def sync_index(
+    container: Container, model: str | None, *, rebuild: bool = False, progress: Progress | None = None
+) -> SyncReport:
+    """Bring one index up to date, made if it is not there, made anew if it is damaged or `rebuild` says so."""
+    model = model or next(iter(index_files(container)), DEFAULT_MODEL)
+    embedder = find_embedder(model)
+    if not container.writable:
+        with container.lock():  # an archive says how to go on
+            pass
+        raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
+    note = ""
+    if rebuild:
+        discard_index(container, model)
+    try:
+        store = open_index(container, model, embedder.dimensions, create=True)
+        try:
+            report = sync(container, store, embedder, progress=progress)
+        finally:
+            store.close()
+    except (IndexFileError, *DAMAGE) as error:
+        note = f"{error}: it was made anew"
+        discard_index(container, model)
+        store = open_index(container, model, embedder.dimensions, create=True)
+        try:
+            report = sync(container, store, embedder, progress=progress)
+        finally:
+            store.close()
+    if note:
+        report.notes.insert(0, note)
+    return report
+
+
+def follow(container: Container, model: str, change: Literal["rename", "delete"], name: str, new: str = "") -> None:
+    """Let an index follow a page's new name or its deletion."""
+    try:
+        store = open_index(container, model, None)
+    except IndexFileError:
+        return
+    try:
+        if store.writable and store.has_own_tables:
+            with store.transaction():
+                if change == "rename":
+                    store.rename(name, new)
+                else:
+                    store.remove([name])
+                    store.forget_words()
+    except DAMAGE:
+        return
+    finally:
+        store.close()
+
+
+def index_status(container: Container) -> list[IndexStatus]:
+    """What is in each index of a container."""
+    return [_status(container, model, filename) for model, filename in index_files(container).items()]
+
+
+def _status(container: Container, model: str, filename: str) -> IndexStatus:
+    size = container.entry(filename).size
+    try:
+        dimensions = find_embedder(model).dimensions
+    except UnknownModelError:
+        dimensions = None
+    try:
+        store = open_index(container, model, dimensions)
+        try:
+            return _counted(container, store, filename, size)
+        finally:
+            store.close()
+    except (IndexFileError, *DAMAGE, apsw.Error) as error:
+        return IndexStatus(filename, model, dimensions, size, 0, 0, 0, str(error))
+
+
+def _counted(container: Container, store: IndexStore, filename: str, size: int) -> IndexStatus:
+    changes = look(container, store)
+    current = {entry.name for entry in changes.suspects}
+    rows = [row for name, row in changes.rows.items() if name in changes.entries and name not in current]
+    return IndexStatus(
+        filename=filename,
+        model=store.model,
+        dimensions=store.counts()[1] or store.dimensions,
+        bytes=size,
+        embedded=sum(bool(row.embedded) for row in rows),
+        out_of_date=len(changes.suspects) + len(changes.removed) + len(changes.pending),
+        failed=sum(bool(row.fault) for row in rows),
+    )

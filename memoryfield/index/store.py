@@ -1,0 +1,312 @@
+"""One index file: opened, checked, read and written. SQLite through apsw; no text of a page is kept."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from ..errors import IndexFileError
+from . import schema
+
+BUSY_TIMEOUT_MS = 30_000
+
+DAMAGE = (apsw.NotADBError, apsw.CorruptError, apsw.FormatError)
+"""What SQLite raises for a file that can only be made anew."""
+
+
+class Row(NamedTuple):
+    """What the index knows of a page. `embedded`: its vector is of these bytes and of the right length."""
+
+    filename: str
+    id: int
+    size: int
+    mtime_ns: int
+    crc32: int
+    sha256: bytes
+    indexed_ns: int
+    fault: str | None
+    embedded: int
+
+    @property
+    def pending(self) -> bool:
+        """Whether a vector is missing that could be made."""
+        return not self.embedded and self.fault is None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A page as it goes into the index. `vector` is None where there is none, or the stored one stays."""
+
+    filename: str
+    size: int
+    mtime_ns: int
+    crc32: int
+    sha256: bytes
+    indexed_ns: int
+    broken: bool
+    text: str
+    frontmatter: dict[str, Any]
+    fault: str | None = None
+    vector: bytes | None = None
+
+
+class IndexStore:
+    """The index of one model, in a file or in memory.
+
+    ```python
+    store = IndexStore.open(Path("notes/all-MiniLM-L6-v2.sqlite3"), "all-MiniLM-L6-v2", 384, create=True)
+    with store.transaction():
+        store.put(record)
+    ```
+
+    Raises, from `open` and `load`:
+        IndexFileError: the file is no index of this model, or is damaged.
+    """
+
+    def __init__(self, connection: apsw.Connection, model: str, dimensions: int | None, *, writable: bool) -> None:
+        self.connection = connection
+        self.model = model
+        self.dimensions = dimensions
+        self.writable = writable
+        self.has_own_tables = False
+        self._vectors_loaded = False
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+
+    @classmethod
+    def open(
+        cls, path: Path, model: str, dimensions: int | None, *, writable: bool = True, create: bool = False
+    ) -> IndexStore:
+        """Open an index file; with `create`, make it if it is not there."""
+        flags = apsw.SQLITE_OPEN_READONLY
+        if writable:
+            flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+        try:
+            connection = apsw.Connection(str(path), flags=flags)
+            try:
+                if create and not path.stat().st_size:
+                    connection.pragma("page_size", 8192)
+                return cls._checked(connection, path.name, model, dimensions, writable, create)
+            except BaseException:
+                connection.close()
+                raise
+        except DAMAGE as error:
+            raise IndexFileError(f"{path.name} is damaged: {error}") from error
+
+    @classmethod
+    def memory(cls, model: str, dimensions: int | None, content: bytes = b"", name: str = "") -> IndexStore:
+        """An index in memory: empty, or with a file's content."""
+        connection = apsw.Connection(":memory:")
+        try:
+            if content:
+                connection.deserialize("main", content)
+            return cls._checked(connection, name, model, dimensions, True, not content)
+        except DAMAGE as error:
+            connection.close()
+            raise IndexFileError(f"{name} is damaged: {error}") from error
+
+    @classmethod
+    def _checked(
+        cls,
+        connection: apsw.Connection,
+        name: str,
+        model: str,
+        dimensions: int | None,
+        writable: bool,
+        create: bool,
+    ) -> IndexStore:
+        store = cls(connection, model, dimensions, writable=writable)
+        for pragma, value in (("mmap_size", 1 << 30), ("secure_delete", True), ("temp_store", "memory")):
+            connection.pragma(pragma, value)
+        store._check(name, create)
+        return store
+
+    def _check(self, name: str, create: bool) -> None:
+        columns = {row[1] for row in self.connection.execute("PRAGMA table_info(pages)")}
+        if not columns:
+            if not create:
+                raise IndexFileError(f"{name} is empty: it has no table `pages`")
+        elif missing := schema.PAGES_COLUMNS - columns:
+            raise IndexFileError(f"{name} is no index: its table `pages` has no column {sorted(missing)[0]!r}")
+        meta = self._meta()
+        if meta.get("model", self.model) != self.model:
+            raise IndexFileError(f"{name} holds vectors of another model, {meta['model']!r}")
+        self.has_own_tables = meta.get("version") == schema.VERSION
+
+    def _meta(self) -> dict[str, str]:
+        if not self.connection.table_exists("main", "memoryfield_meta"):
+            return {}
+        return dict(self.connection.execute("SELECT key, value FROM memoryfield_meta"))
+
+    def prepare(self) -> None:
+        """Make the tables that are missing, and our own anew if they are of another version."""
+        if self.has_own_tables:
+            return
+        with self.transaction():
+            self.connection.execute(schema.PAGES + schema.DROP_OURS + schema.OURS)
+            self.connection.executemany(
+                "INSERT INTO memoryfield_meta VALUES (?, ?)",
+                [("model", self.model), ("version", schema.VERSION)],
+            )
+        self.has_own_tables = True
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing. Taken for writing from the start, and meant to be short."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    # reading
+
+    def rows(self) -> dict[str, Row]:
+        """What is known of each page, by file name."""
+        if not self.has_own_tables:
+            return {}
+        sql = """
+            SELECT f.filename, f.id, f.size, f.mtime_ns, f.crc32, f.sha256, f.indexed_ns, f.fault,
+                   p.sha256_hash IS f.sha256 AND length(p.embedding) = ifnull(?, length(p.embedding))
+            FROM memoryfield_files f LEFT JOIN pages p ON p.filename = f.filename
+        """
+        width = None if self.dimensions is None else 4 * self.dimensions
+        return {row.filename: row for row in map(Row._make, self.connection.execute(sql, (width,)))}
+
+    def vector_hashes(self, filenames: Sequence[str]) -> dict[str, bytes]:
+        """The sha256 of the bytes that each page's stored vector was made of."""
+        sql = "SELECT filename, sha256_hash FROM pages WHERE filename IN (SELECT value FROM json_each(?))"
+        width = None if self.dimensions is None else 4 * self.dimensions
+        sql += " AND length(embedding) = ifnull(?, length(embedding))"
+        return dict(self.connection.execute(sql, (json.dumps(list(filenames)), width)))
+
+    def frontmatter(self, filename: str, sha256: bytes) -> str | None:
+        """A page's stored frontmatter as JSON text, if it is of these bytes and nothing was wrong with it."""
+        sql = """
+            SELECT p.frontmatter FROM pages p JOIN memoryfield_files f USING (filename)
+            WHERE filename = ? AND p.sha256_hash = ? AND f.sha256 = p.sha256_hash AND NOT f.broken
+        """
+        return next((row[0] for row in self.connection.execute(sql, (filename, sha256))), None)
+
+    def counts(self) -> tuple[int, int | None]:
+        """How many vectors there are, and their dimensions (None without any)."""
+        count = self.count("SELECT count(*) FROM pages")
+        first = self.connection.execute("SELECT length(embedding) / 4 FROM pages LIMIT 1").fetchone()
+        return count, first and first[0]
+
+    def wrong_length(self) -> int:
+        """How many vectors are not of the model's length."""
+        if self.dimensions is None:
+            return 0
+        sql = "SELECT count(*) FROM pages WHERE length(embedding) <> ?"
+        return self.count(sql, (4 * self.dimensions,))
+
+    def count(self, sql: str, bindings: tuple[Any, ...] = ()) -> int:
+        """The number that a query gives."""
+        return next(int(row[0]) for row in self.connection.execute(sql, bindings))
+
+    def load_vectors(self) -> None:
+        """Bring in sqlite-vec's functions, by its file: importing its package would bring in numpy."""
+        if self._vectors_loaded:
+            return
+        spec = importlib.util.find_spec("sqlite_vec")
+        if spec is None or not spec.submodule_search_locations:
+            raise IndexFileError("sqlite-vec is not installed", hint="Run `pip install sqlite-vec`.")
+        suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+        library = Path(next(iter(spec.submodule_search_locations))) / f"vec0{suffix}"
+        self.connection.enable_load_extension(True)
+        self.connection.load_extension(str(library), "sqlite3_vec_init")
+        self.connection.enable_load_extension(False)
+        self._vectors_loaded = True
+
+    # writing, each within a transaction of the caller's
+
+    def put(self, record: Record) -> None:
+        """Store a page: its keyword row, and its vector if it has one."""
+        old = self.connection.execute(
+            "SELECT id FROM memoryfield_files WHERE filename = ?", (record.filename,)
+        ).fetchone()
+        if old:
+            self.connection.execute("DELETE FROM memoryfield_keyword WHERE rowid = ?", old)
+            self.connection.execute("DELETE FROM memoryfield_files WHERE id = ?", old)
+        self.connection.execute(
+            "INSERT INTO memoryfield_files (filename, size, mtime_ns, crc32, sha256, indexed_ns, fault, broken)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                record.filename,
+                record.size,
+                record.mtime_ns,
+                record.crc32,
+                record.sha256,
+                record.indexed_ns,
+                record.fault,
+                record.broken,
+            ),
+        )
+        self.connection.execute(
+            "INSERT INTO memoryfield_keyword (rowid, text) VALUES (?, ?)",
+            (self.connection.last_insert_rowid(), schema.words(record.text)),
+        )
+        if record.vector is not None:
+            self.connection.execute(
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)",
+                (
+                    record.filename,
+                    json.dumps(record.frontmatter, ensure_ascii=False),
+                    iso_time(record.mtime_ns),
+                    record.sha256,
+                    record.vector,
+                ),
+            )
+        elif record.fault is not None:
+            self.connection.execute("DELETE FROM pages WHERE filename = ?", (record.filename,))
+
+    def touch(self, filename: str, size: int, mtime_ns: int, crc32: int, indexed_ns: int) -> None:
+        """The file has another time and the same bytes."""
+        self.connection.execute(
+            "UPDATE memoryfield_files SET size = ?, mtime_ns = ?, crc32 = ?, indexed_ns = ? WHERE filename = ?",
+            (size, mtime_ns, crc32, indexed_ns, filename),
+        )
+        self.connection.execute("UPDATE pages SET last_modified = ? WHERE filename = ?", (iso_time(mtime_ns), filename))
+
+    def rename(self, old: str, new: str) -> None:
+        """A page's rows get its new name."""
+        self.remove([new])
+        self.connection.execute("UPDATE memoryfield_files SET filename = ? WHERE filename = ?", (new, old))
+        self.connection.execute("UPDATE pages SET filename = ? WHERE filename = ?", (new, old))
+
+    def remove(self, filenames: Sequence[str]) -> None:
+        """Drop the rows of pages."""
+        for name in filenames:
+            self.connection.execute(
+                "DELETE FROM memoryfield_keyword WHERE rowid = (SELECT id FROM memoryfield_files WHERE filename = ?)",
+                (name,),
+            )
+            self.connection.execute("DELETE FROM memoryfield_files WHERE filename = ?", (name,))
+            self.connection.execute("DELETE FROM pages WHERE filename = ?", (name,))
+
+    def forget_words(self) -> None:
+        """Take the words of deleted rows out of the file; until then, the keyword table keeps them."""
+        self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
+
+
+def iso_time(mtime_ns: int) -> str:
+    """A file's time as the `pages` table has it: UTC, ISO 8601, to the microsecond."""
+    import datetime
+
+    seconds, rest = divmod(mtime_ns, 1_000_000_000)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=rest // 1000)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,70 @@
+"""Names inside a field: which file is a page, an index, debris; how a title becomes a name."""
+
+from __future__ import annotations
+
+import re
+
+PAGE_SUFFIX = ".md"
+INDEX_SUFFIX = ".sqlite3"
+ARCHIVE_SUFFIX = ".memoryfield.zip"
+MAX_PAGE_BYTES = 8192
+"""The size within which a page should stay; an embedder reads no further."""
+
+_LEGAL_STEM = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+_DEBRIS = frozenset({".ds_store", "desktop.ini", "thumbs.db"})
+_MAX_STEM = 100
+
+
+def is_debris(name: str) -> bool:
+    """Files that systems and sync tools leave behind, and every dot-file: never part of a field."""
+    return name.startswith(".") or name.endswith("~") or ".sync-conflict-" in name or name.lower() in _DEBRIS
+
+
+def is_page(name: str) -> bool:
+    """Whether a file of this name is a page. Illegal names count: they are listed, and reported."""
+    return name.lower().endswith(PAGE_SUFFIX) and not is_debris(name)
+
+
+def is_index(name: str) -> bool:
+    """Whether a file of this name is an SQLite vector index."""
+    return name.endswith(INDEX_SUFFIX) and not is_debris(name)
+
+
+def is_legal_page_name(name: str) -> bool:
+    """Lowercase ASCII letters, digits and hyphens, first and last a letter or digit, then `.md`."""
+    return name.endswith(PAGE_SUFFIX) and _LEGAL_STEM.fullmatch(name[: -len(PAGE_SUFFIX)]) is not None
+
+
+def stem(name: str) -> str:
+    """The name without `.md`."""
+    return name[: -len(PAGE_SUFFIX)] if name.lower().endswith(PAGE_SUFFIX) else name
+
+
+def with_suffix(name: str) -> str:
+    """The name with `.md`, whether or not it was given."""
+    return name if name.lower().endswith(PAGE_SUFFIX) else name + PAGE_SUFFIX
+
+
+def plain_name_fault(name: str) -> str | None:
+    """Why `name` is no plain file name inside a field (separators, `..`, drive letters), or None."""
+    if not name or name in (".", ".."):
+        return "is empty or a folder"
+    if "/" in name or "\\" in name:
+        return "contains a separator"
+    if re.match(r"[A-Za-z]:", name):
+        return "begins with a drive letter"
+    if any(ord(ch) < 32 or ord(ch) == 127 for ch in name):
+        return "contains a control character"
+    return None
+
+
+def slug(title: str) -> str:
+    """A legal stem made from a title in any script, at most 100 characters; `page` if nothing is left."""
+    from slugify import slugify
+
+    return slugify(title, max_length=_MAX_STEM, word_boundary=True) or "page"
+
+
+def model_code(index_name: str) -> str:
+    """The model code in an index's file name."""
+    return index_name[: -len(INDEX_SUFFIX)]

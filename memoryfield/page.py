@@ -1,0 +1,208 @@
+"""Page: one Markdown file, parsed tolerantly and written back losslessly."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import re
+import uuid
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from .frontmatter import Block, Problem, find_block, new_block, parse_block, set_keys
+from .names import stem
+
+__all__ = ["Page", "Problem", "now", "with_filled_frontmatter", "with_keys"]
+
+_BOM = "\ufeff"
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_SETEXT = re.compile(r" {0,3}=+[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+
+
+class Page:
+    """One page, made from its bytes. Whatever is wrong with it, it can be read.
+
+    ```python
+    page = Page("woks.md", b"---\\ntitle: Woks\\n---\\n\\nThey heat evenly.\\n")
+    page.title          # "Woks"
+    page.frontmatter    # {"title": "Woks"}, values as JSON can hold them
+    page.body           # "\\nThey heat evenly.\\n"
+    page.problems       # what could not be understood, with line and column
+    page.raw            # the bytes, untouched
+    ```
+    """
+
+    def __init__(self, filename: str, raw: bytes, *, mtime_ns: int = 0) -> None:
+        self.filename = filename
+        self.raw = raw
+        self.mtime_ns = mtime_ns
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return len(self.raw)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the bytes, as 64 hexadecimal digits."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @cached_property
+    def _decoded(self) -> tuple[str, Problem | None]:
+        try:
+            return self.raw.decode("utf-8"), None
+        except UnicodeDecodeError as error:
+            start = self.raw.rfind(b"\n", 0, error.start) + 1
+            line = self.raw.count(b"\n", 0, error.start) + 1
+            problem = Problem(line, error.start - start + 1, f"not UTF-8: the byte 0x{self.raw[error.start]:02x}")
+            return self.raw.decode("utf-8", "replace"), problem
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the bytes are UTF-8; where not, `text` holds replacement characters."""
+        return self._decoded[1] is None
+
+    @cached_property
+    def text(self) -> str:
+        """The whole page, frontmatter included, without a byte order mark."""
+        return self._decoded[0].removeprefix(_BOM)
+
+    @cached_property
+    def _block(self) -> Block | None:
+        return find_block(self.text)
+
+    @cached_property
+    def _parsed(self) -> tuple[dict[str, Any], list[Problem], bool]:
+        return ({}, [], False) if self._block is None else parse_block(self.text, self._block)
+
+    def take_frontmatter(self, known: dict[str, Any]) -> None:
+        """Use keys that were read from these very bytes before, and found in order: YAML is slow."""
+        if self._block is not None:
+            self.__dict__["_parsed"] = (known, [], True)
+
+    @property
+    def has_frontmatter(self) -> bool:
+        """Whether a block begins the page, broken or not."""
+        return self._block is not None
+
+    @property
+    def frontmatter(self) -> dict[str, Any]:
+        """The keys of the block; where it is broken, those that are understood all the same."""
+        return self._parsed[0]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What could not be understood."""
+        undecodable = self._decoded[1]
+        return ([undecodable] if undecodable else []) + self._parsed[1]
+
+    @cached_property
+    def body(self) -> str:
+        """The text after the frontmatter."""
+        if self._block is None or not self._parsed[2]:
+            return self.text
+        return self.text[self._block.body :]
+
+    @cached_property
+    def heading(self) -> str | None:
+        """The text of the first heading, outside code."""
+        return next((text for _, text in headings(self.body)), None)
+
+    @property
+    def title(self) -> str:
+        """The frontmatter's title, else the first heading, else the name."""
+        return self._text_of("title") or self.heading or stem(self.filename)
+
+    @property
+    def summary(self) -> str:
+        """The frontmatter's summary, or nothing."""
+        return self._text_of("summary")
+
+    @property
+    def uuid(self) -> str:
+        """The frontmatter's uuid in lowercase, or nothing."""
+        return self._text_of("uuid").lower()
+
+    @property
+    def created(self) -> str:
+        """The frontmatter's created, as written, or nothing."""
+        return self._text_of("created")
+
+    @property
+    def updated(self) -> str:
+        """The frontmatter's updated, as written, or nothing."""
+        return self._text_of("updated")
+
+    def _text_of(self, key: str) -> str:
+        value = self.frontmatter.get(key)
+        return "" if value is None or isinstance(value, dict | list) else " ".join(str(value).split())
+
+
+def headings(body: str) -> Iterator[tuple[int, str]]:
+    """The headings of Markdown text outside fenced code: line (from 1) and text."""
+    fence = previous = ""
+    for number, line in enumerate(body.splitlines(), 1):
+        if mark := _FENCE.match(line):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence) and not line.strip(" \t`~"):
+                fence = ""
+            previous = ""
+            continue
+        if fence:
+            continue
+        if (heading := _HEADING.match(line)) and heading[1]:
+            yield number, heading[1]
+        elif previous.strip() and _SETEXT.match(line):
+            yield number - 1, previous.strip()
+        previous = line
+
+
+def now() -> str:
+    """The present moment as pages write it: RFC 3339, UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def with_keys(page: Page, **values: str) -> bytes | None:
+    """The page's bytes with frontmatter keys set, everything else untouched.
+
+    Returns:
+        None where the frontmatter cannot be edited safely (it is broken, or not UTF-8).
+    """
+    if not page.is_utf8 or page._block is None:
+        return None
+    edited = set_keys(page.text, page._block, values)
+    return None if edited is None else _encode(page, edited)
+
+
+def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", kept: Page | None = None) -> bytes:
+    """The page's bytes with the missing keys added: title, uuid, created, updated, and a given summary.
+
+    `kept` is the page that this one replaces; its uuid and created stay, and updated is fresh.
+    What is there stays as it is; a block that is broken is not touched, and none is put on top of it.
+    """
+    moment = now()
+    values = {"title": title or page.title}
+    if summary:
+        values["summary"] = summary
+    values["uuid"] = (kept and kept.uuid) or str(uuid.uuid4())
+    values["created"] = (kept and kept.created) or moment
+    values["updated"] = moment
+    if not page.is_utf8:
+        return page.raw
+    if not page.has_frontmatter:
+        newline = "\r\n" if "\r\n" in page.text else "\n"
+        gap = "" if not page.text or page.text.startswith(("\n", "\r")) else newline
+        return _encode(page, new_block(values, newline) + gap + page.text)
+    given = {key for key, value in (("title", title), ("summary", summary)) if value}
+    if kept is not None:
+        given |= {"updated"} | ({"created"} if kept.created else set())
+    missing = {k: v for k, v in values.items() if k in given or page.frontmatter.get(k) in (None, "")}
+    return (with_keys(page, **missing) if missing else None) or page.raw
+
+
+def _encode(page: Page, text: str) -> bytes:
+    mark = _BOM if page._decoded[0].startswith(_BOM) else ""
+    return (mark + text).encode("utf-8")

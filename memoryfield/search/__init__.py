@@ -1,0 +1,1 @@
+"""Query in, ranked pages out. Two calls serve a reader: search, then read."""

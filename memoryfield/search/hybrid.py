@@ -1,0 +1,341 @@
+"""A whole search: which index, how fresh, both halves, one score.
+
+score = ½ keyword + ½ semantic, computed for every page among either half's best 200. A page without
+a vector, a search without an embedder, and a query without a usable term are scored by the half
+that there is, alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import threading
+from collections.abc import Callable
+
+import apsw
+
+from ..containers import Container
+from ..embedders import DEFAULT_MODEL, Embedder, find_embedder, page_input
+from ..errors import IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError, UsageError
+from ..index.files import discard_index, index_files, open_index
+from ..index.schema import words
+from ..index.store import DAMAGE, IndexStore
+from ..index.sync import Changes, look, sync
+from ..page import Page
+from .keyword import Term, idfs, keyword_scores, stemmer, terms
+from .result import MIN_SCORE, Hit, SearchResult
+from .semantic import semantic_of, semantic_scores
+from .snippet import Weigh, snippet, words_of
+
+MODES = ("hybrid", "keyword", "semantic")
+CANDIDATES = 200
+"""How many of each half's best are looked at by the other half too."""
+MAX_EMBED = 25
+"""So many new or changed pages are embedded by a search itself."""
+
+
+def search(
+    container: Container,
+    query: str,
+    *,
+    limit: int = 5,
+    mode: str = "hybrid",
+    min_score: float = MIN_SCORE,
+    model: str | None = None,
+) -> SearchResult:
+    """The pages that answer a query best.
+
+    Raises:
+        UsageError: an empty query, a limit below 1, an unknown mode.
+        UnknownModelError: a model was asked for that nobody knows.
+    """
+    if mode not in MODES:
+        raise UsageError(f"unknown mode {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
+    if limit < 1:
+        raise UsageError(f"a limit of {limit} finds nothing", hint="Ask for at least 1.")
+    if not query.strip():
+        raise UsageError("the query is empty", hint="Say what you look for.")
+    return _Search(container, query, limit, mode, min_score).run(model)
+
+
+class _QueryVector:
+    """The query's vector, made in a thread while files and keywords are looked at."""
+
+    def __init__(self, embedder: Embedder, query: str) -> None:
+        self._vector = b""
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._make, args=(embedder, query), daemon=True)
+        self._thread.start()
+
+    def _make(self, embedder: Embedder, query: str) -> None:
+        try:
+            self._vector = embedder.embed_query(page_input(query.encode("utf-8", "replace")))
+        except Exception as error:
+            self._error = error
+
+    def get(self) -> bytes:
+        """Wait for it.
+
+        Raises:
+            EmbedderError: what the embedder raised.
+        """
+        self._thread.join()
+        if self._error:
+            raise self._error
+        return self._vector
+
+
+class _Search:
+    def __init__(self, container: Container, query: str, limit: int, mode: str, min_score: float) -> None:
+        self.container = container
+        self.query = query
+        self.limit = limit
+        self.mode = mode
+        self.min_score = min_score
+        self.notes: list[str] = []
+
+    def run(self, model: str | None) -> SearchResult:
+        models = [model] if model else list(index_files(self.container))
+        if model:
+            find_embedder(model)
+        silent: list[str] = []
+        fallback: IndexStore | None = None
+        try:
+            for code in models:
+                answer = self._try(code, silent)
+                if isinstance(answer, SearchResult):
+                    return answer
+                fallback = fallback or answer
+            self.notes += silent
+            if self.mode == "semantic" and models:
+                self.notes.append("searched by keyword instead")
+            if fallback is None:
+                fallback = self._keyword_only_store(bool(models))
+            return self._rank(fallback, None, None)
+        finally:
+            if fallback:
+                fallback.close()
+
+    def _try(self, code: str, silent: list[str]) -> SearchResult | IndexStore | None:
+        """Search with one model's index.
+
+        Returns:
+            The answer; or its index, fit for keyword search, where the model does not answer;
+            or None where the index cannot be used at all.
+        """
+        try:
+            embedder = find_embedder(code)
+        except UnknownModelError:
+            silent.append(f"no embedder is known for the index of {code}")
+            embedder = None
+        vector = _QueryVector(embedder, self.query) if embedder and self.mode != "keyword" else None
+        store = self._open(code, embedder)
+        if store is None:
+            return None
+        try:
+            self._freshen(store, embedder if vector else None)
+            if vector is None:
+                if self.mode != "keyword" or embedder is None:
+                    return store
+                answer = self._rank(store, None, None)
+            else:
+                answer = self._rank(store, code, vector.get)
+        except MemoryfieldError as error:
+            silent.append(f"searched by keyword alone: {error}")
+            return store
+        except DAMAGE as error:
+            store.close()
+            return self._recover(code, embedder, silent, error)
+        store.close()
+        return answer
+
+    def _recover(
+        self, code: str, embedder: Embedder | None, silent: list[str], error: Exception
+    ) -> SearchResult | IndexStore | None:
+        """Damage that only showed while reading: delete the index, so that the next try makes it anew."""
+        self.notes.append(f"the index of {code} was damaged ({error})")
+        if not self.container.writable:
+            return None
+        discard_index(self.container, code)
+        return self._try(code, silent) if index_files(self.container).get(code) else self._open(code, embedder)
+
+    def _open(self, code: str, embedder: Embedder | None) -> IndexStore | None:
+        dimensions = embedder.dimensions if embedder else None
+        try:
+            return open_index(self.container, code, dimensions)
+        except IndexFileError as error:
+            if not index_files(self.container).get(code):
+                self.notes.append(f"{error}: run `memoryfield embed --model {code}`")
+                return None
+            if not self.container.writable:
+                self.notes.append(str(error))
+                return None
+            self.notes.append(f"{error}: it is made anew")
+        try:
+            discard_index(self.container, code)
+            return open_index(self.container, code, dimensions, create=True)
+        except (ReadOnlyError, IndexFileError, OSError) as error:
+            self.notes.append(str(error))
+            return None
+
+    def _keyword_only_store(self, had_index: bool) -> IndexStore:
+        """A keyword index in memory, for a field that has no other."""
+        store = IndexStore.memory(DEFAULT_MODEL, None)
+        report = sync(self.container, store, None)
+        self._note_failed(report.failed)
+        if not report.pages:
+            self.notes.append("the field has no pages")
+        elif not had_index:
+            self.notes.append("this field is not embedded yet, searched by keyword alone: run `memoryfield embed`")
+        return store
+
+    def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
+        """Bring the index up to date, if little has changed; say what is missing otherwise."""
+        try:
+            store_changes = look(self.container, store)
+            if not store.writable:
+                self._note_stale(store, store_changes)
+                return
+            pending = len(store_changes.pending)
+            if not store_changes.none:
+                work = len(store_changes.suspects) + pending
+                report = sync(self.container, store, embedder if work <= MAX_EMBED else None, changes=store_changes)
+                if embedder and work > MAX_EMBED and 0 < report.pending <= MAX_EMBED:
+                    report = sync(self.container, store, embedder)
+                self.notes += report.notes
+                self._note_failed(report.failed)
+                pending = report.pending
+            if pending:
+                self.notes.append(f"{_pages(pending)} not embedded yet: run `memoryfield embed`")
+        except (
+            apsw.FullError,
+            apsw.IOError,
+            apsw.ReadOnlyError,
+            apsw.BusyError,
+            apsw.CantOpenError,
+        ) as error:
+            self.notes.append(f"the index could not be brought up to date: {error}")
+
+    def _note_stale(self, store: IndexStore, changes: Changes) -> None:
+        """For an index that cannot be written: how many pages differ from it."""
+        stale = len(changes.removed) + len(changes.pending)
+        for entry in changes.suspects:
+            row = changes.rows.get(entry.name)
+            try:
+                page = Page(entry.name, self.container.read(entry.name))
+            except OSError:
+                continue
+            stale += row is None or row.sha256.hex() != page.sha256
+        if stale:
+            self.notes.append(
+                f"the index is out of date by {stale} page{'' if stale == 1 else 's'} and cannot be written"
+            )
+
+    def _note_failed(self, failed: list[tuple[str, str]]) -> None:
+        if failed:
+            name, reason = failed[0]
+            more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+            self.notes.append(f"{name}: {reason}{more}")
+
+    def _rank(self, store: IndexStore, model: str | None, vector: Callable[[], bytes] | None) -> SearchResult:
+        query_terms = terms(store.connection, self.query)
+        telling = idfs(store, query_terms) if store.has_own_tables else {}
+        keyword: dict[int, float] = {}
+        if store.has_own_tables and (self.mode != "semantic" or vector is None):
+            keyword = keyword_scores(store, telling)
+        best = heapq.nlargest(CANDIDATES, keyword.items(), key=lambda item: item[1])
+        names = _names(store, [row for row, _ in best])
+        halves: dict[str, list[float | None]] = {names[row]: [score, None] for row, score in best}
+        mode = "keyword"
+        if vector is not None:
+            mode = self.mode
+            query_vector = vector()
+            near = semantic_scores(store, query_vector, CANDIDATES)
+            near |= semantic_of(store, query_vector, [name for name in halves if name not in near])
+            ids = _ids(store, [name for name in near if name not in halves]) if self.mode == "hybrid" else {}
+            for name, score in near.items():
+                halves.setdefault(name, [keyword.get(ids.get(name, -1), 0.0), None])[1] = score
+        if not query_terms and mode == "keyword":
+            self.notes.append("the query has no words to look for")
+        usable = bool(query_terms) and self.mode != "semantic"
+        scored = [(self._score(*pair, usable=usable), name) for name, pair in halves.items()]
+        scored = sorted((item for item in scored if item[0] >= self.min_score), key=lambda item: (-item[0], item[1]))
+        weigh = _weigher(store, telling) if telling else None
+        hits: list[Hit] = []
+        for score, name in scored:
+            if len(hits) == self.limit:
+                break
+            hit = self._hit(store, name, score, halves[name], weigh)
+            if hit:
+                hits.append(hit)
+        if mode == "semantic":
+            hits = [_without_keyword(hit) for hit in hits]
+        return SearchResult(self.query, mode, model, self.notes, hits)
+
+    @staticmethod
+    def _score(keyword: float | None, semantic: float | None, *, usable: bool) -> float:
+        if semantic is None:
+            return keyword or 0.0
+        return 0.5 * (keyword or 0.0) + 0.5 * semantic if usable else semantic
+
+    def _hit(
+        self, store: IndexStore, name: str, score: float, halves: list[float | None], weigh: Weigh | None
+    ) -> Hit | None:
+        try:
+            page = Page(name, self.container.read(name))
+        except OSError:  # gone since
+            return None
+        if stored := store.frontmatter(name, bytes.fromhex(page.sha256)):
+            page.take_frontmatter(json.loads(stored))
+        elif page.problems:
+            problem = page.problems[0]
+            self.notes.append(f"{name}:{problem.line}:{problem.column}: {problem.message}")
+        passage = snippet(page, weigh)
+        marks = tuple((a, b) for a, b in words_of(passage) if weigh and weigh(passage[a:b]))
+        return Hit(
+            field=self.container.name,
+            filename=name,
+            score=score,
+            keyword=halves[0],
+            semantic=halves[1],
+            title=page.title,
+            summary=page.summary,
+            snippet=passage,
+            bytes=page.size,
+            frontmatter=page.frontmatter,
+            marks=marks,
+        )
+
+
+def _without_keyword(hit: Hit) -> Hit:
+    import dataclasses
+
+    return dataclasses.replace(hit, keyword=None)
+
+
+def _pages(count: int) -> str:
+    return "1 page is" if count == 1 else f"{count} pages are"
+
+
+def _names(store: IndexStore, ids: list[int]) -> dict[int, str]:
+    sql = "SELECT id, filename FROM memoryfield_files WHERE id IN (SELECT value FROM json_each(?))"
+    return dict(store.connection.execute(sql, (json.dumps(ids),))) if ids else {}
+
+
+def _ids(store: IndexStore, names: list[str]) -> dict[str, int]:
+    sql = "SELECT filename, id FROM memoryfield_files WHERE filename IN (SELECT value FROM json_each(?))"
+    return dict(store.connection.execute(sql, (json.dumps(names),))) if names else {}
+
+
+def _weigher(store: IndexStore, telling: dict[Term, float]) -> Weigh:
+    """How much of the query's weight a word of a page carries, by its stems."""
+    stems = stemmer(store.connection)
+    weights: dict[str, float] = {}
+    for term, weight in telling.items():
+        for stem in term.stems:
+            weights[stem] = max(weights.get(stem, 0.0), (weight + 0.1) / len(term.stems))
+
+    def weigh(word: str) -> dict[str, float]:
+        return {stem: weights[stem] for stem in stems(words(word)) if stem in weights}
+
+    return weigh

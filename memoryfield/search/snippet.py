@@ -1,0 +1,90 @@
+"""The passage of a page that answers for it in a list of results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from ..index.schema import UNSPACED
+from ..page import Page
+
+LENGTH = 240
+"""Characters, at most."""
+MAX_BODY = 200_000
+"""Of a longer body, this many characters are looked at."""
+
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+.*$", re.MULTILINE)
+_LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
+_MARKS = re.compile(
+    r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+|[ \t]*\|[ \t]*|^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE
+)
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
+_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+
+Weigh = Callable[[str], dict[str, float]]
+"""The stems in a word that the query has too, each with its weight; empty for most words."""
+
+
+def plain(page: Page) -> str:
+    """A page's body as one line of text: no frontmatter, headings, Markdown marks, control characters."""
+    text = _HEADING.sub(" ", _FENCE.sub(" ", page.body[:MAX_BODY]))
+    text = _MARKS.sub("", _LINK.sub(r"\1", text))
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    """Where the words of a text stand; a character of a script without spaces is one."""
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
+    """The passage with most of the query's weight; else the summary; else the beginning.
+
+    Cut at words, at most `length` characters.
+    """
+    text = plain(page)
+    words = words_of(text)
+    weights: list[dict[str, float]] = [weigh(text[start:end]) for start, end in words] if weigh else []
+    if not any(weights):
+        text = page.summary or text
+        return _cut(text, words_of(text), 0, length)
+    return _cut(text, words, _best(text, words, weights, length - 2), length)
+
+
+def _best(text: str, words: Sequence[tuple[int, int]], weights: Sequence[dict[str, float]], length: int) -> int:
+    """The word at which the best passage begins: most distinct weight, then the earliest."""
+    best, best_start = -1.0, 0
+    for first, (start, _) in enumerate(words):
+        if not weights[first]:
+            continue
+        seen: dict[str, float] = {}
+        for place in range(first, len(words)):
+            if words[place][1] - start > length:
+                break
+            seen |= weights[place]
+        total = sum(seen.values())
+        if total > best + 1e-9:
+            best, best_start = total, first
+    return _sentence_start(text, words, best_start)
+
+
+def _sentence_start(text: str, words: Sequence[tuple[int, int]], place: int) -> int:
+    """Step back to the beginning of the sentence, if it is near."""
+    for back in range(place, max(-1, place - 8), -1):
+        if back == 0 or text[words[back - 1][1] - 1] in ".!?:。！？":
+            return back
+    return place
+
+
+def _cut(text: str, words: Sequence[tuple[int, int]], first: int, length: int) -> str:
+    if not words:
+        return ""
+    start = words[first][0]
+    head = "… " if start else ""
+    if len(text) - start + len(head) <= length:
+        return head + text[start:]
+    room = length - len(head) - 2
+    ends = [end for _, end in words[first:] if end - start <= room]
+    end = ends[-1] if ends else start + room  # one word longer than the passage is cut within
+    return f"{head}{text[start:end]} …"
