@@ -4,15 +4,11 @@
 that name, and load them only when they are called.
 """
 
-from __future__ import annotations
-
-import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from . import names
 from .containers import Container, Entry, open_container
@@ -37,8 +33,7 @@ MIN_UUID_CHARS = 8
 INDEX_PAGE = "index.md"
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """A page that was stored, and in plain words what its writer should know."""
 
     page: Page
@@ -62,7 +57,7 @@ class Field:
         self.container = container
 
     @classmethod
-    def open(cls, location: str | Path) -> Field:
+    def open(cls, location: str | Path) -> "Field":
         """The field at a location: a folder, or a .memoryfield.zip.
 
         Raises:
@@ -72,7 +67,7 @@ class Field:
         return cls(open_container(location))
 
     @classmethod
-    def create(cls, location: str | Path, *, title: str = "", summary: str = "") -> Field:
+    def create(cls, location: str | Path, *, title: str = "", summary: str = "") -> "Field":
         """Make a folder for a new field, with an index.md that introduces it.
 
         Raises:
@@ -91,7 +86,7 @@ class Field:
         field.write(INDEX_PAGE, text, title=title, summary=summary)
         return field
 
-    def __enter__(self) -> Field:
+    def __enter__(self) -> "Field":
         return self
 
     def __exit__(
@@ -145,6 +140,8 @@ class Field:
                 raise UsageError(f"{len(matches)} pages have a uuid that begins with {wanted!r}: {', '.join(matches)}")
             if matches:
                 return matches[0]
+        import difflib
+
         close = difflib.get_close_matches(names.with_suffix(wanted), existing, n=3, cutoff=0.6)
         raise PageNotFoundError(wanted, tuple(close))
 
@@ -286,7 +283,9 @@ class Field:
 
     # derived
 
-    def sync(self, model: str | None = None, *, rebuild: bool = False, progress: Progress | None = None) -> SyncReport:
+    def sync(
+        self, model: str | None = None, *, rebuild: bool = False, progress: "Progress | None" = None
+    ) -> "SyncReport":
         """Bring an index up to date: the one of `model`, else the field's first, else a new one of the default.
 
         Raises:
@@ -297,7 +296,7 @@ class Field:
 
         return sync_index(self.container, model, rebuild=rebuild, progress=progress)
 
-    def indexes(self) -> list[IndexStatus]:
+    def indexes(self) -> "list[IndexStatus]":
         """What is in each index, and how much of it is out of date."""
         from .index.status import index_status
 
@@ -311,7 +310,7 @@ class Field:
         mode: str = "hybrid",
         min_score: float | None = None,
         model: str | None = None,
-    ) -> SearchResult:
+    ) -> "SearchResult":
         """The pages that answer a query best; see `memoryfield.search.hybrid`.
 
         Args:
@@ -329,7 +328,7 @@ class Field:
         floor = MIN_SCORE if min_score is None else min_score
         return search(self.container, query, limit=limit, mode=mode, min_score=floor, model=model)
 
-    def validate(self) -> list[Fault]:
+    def validate(self) -> "list[Fault]":
         """Every fault in every page, and in the field as a whole."""
         from .validation import validate
 

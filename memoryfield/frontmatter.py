@@ -4,13 +4,10 @@ YAML in a page is data from anywhere. It is read with a safe loader that keeps d
 written, refuses merge keys, and gives up on what would grow beyond bounds.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node
@@ -27,8 +24,7 @@ _KNOWN_LINE = re.compile(rf"^({'|'.join(KNOWN_KEYS)})[ \t]*:[ \t]*([^\r\n]*)", r
 _KEY_LINE = re.compile(r"^[A-Za-z_][\w .-]*:", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something in a page that could not be understood. `line` and `column` count from 1."""
 
     line: int
@@ -36,8 +32,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Where the frontmatter stands in a page's text: `text[start:end]` is the YAML, the body begins at `body`."""
 
     start: int
@@ -132,7 +127,7 @@ def _loader() -> type[Any]:
         base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
         class Loader(base):  # type: ignore[misc]
-            def flatten_mapping(self, node: MappingNode) -> None:
+            def flatten_mapping(self, node: "MappingNode") -> None:
                 for key, _ in node.value:
                     if key.tag == "tag:yaml.org,2002:merge":
                         raise yaml.constructor.ConstructorError(
@@ -217,7 +212,7 @@ def _dumper() -> type[Any]:
     class Dumper(yaml.SafeDumper):
         pass
 
-    def represent_str(dumper: yaml.SafeDumper, value: str) -> Node:
+    def represent_str(dumper: yaml.SafeDumper, value: str) -> "Node":
         style = '"' if re.match(r"\d{4}-\d\d-\d\d", value) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
@@ -279,7 +274,7 @@ def _edit(source: str, values: Mapping[str, str], newline: str) -> str:
     return source
 
 
-def _addition(source: str, root: MappingNode | None, pairs: list[str], newline: str) -> tuple[int, int, str]:
+def _addition(source: str, root: "MappingNode | None", pairs: list[str], newline: str) -> tuple[int, int, str]:
     """Where new pairs go: the end of a block mapping, or before the brace of a flow mapping."""
     if root is not None and root.flow_style:
         place = source.rindex("}", 0, root.end_mark.index)

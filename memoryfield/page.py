@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import hashlib
 import re
-import uuid
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -183,6 +182,8 @@ def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", k
     `kept` is the page that this one replaces; its uuid and created stay, and updated is fresh.
     What is there stays as it is; a block that is broken is not touched, and none is put on top of it.
     """
+    import uuid
+
     moment = now()
     values = {"title": title or page.title}
     if summary:

@@ -1,7 +1,5 @@
 """What the commands share: the field option, opening the field, JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands on a field as a whole: create, info, validate."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -9,12 +7,13 @@ import typer
 
 from ..field import Field
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .options import PlainCommand
 from .render import escaped, plural, say, size, styled
 
 app = command_group()
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def create(
     path: Annotated[Path, typer.Argument(help="The folder to make, or an empty one.")],
     title: Annotated[str, typer.Option(help="What the field is called; else the folder's name.")] = "",
@@ -38,7 +37,7 @@ def create(
             say(f'next: memoryfield write -f {path} --title "…"')
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
     """Tell what is in a field: pages, bytes, and each index with what is out of date.
 
@@ -77,7 +76,7 @@ def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
             print("no index: run `memoryfield embed`")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def validate(field: FieldOption = None, as_json: JsonOption = False) -> None:
     """Check every page against the format; exit 1 if a MUST is broken.
 

@@ -1,7 +1,5 @@
 """Commands around the index: embed and search."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .options import PlainCommand
 from .render import cells, clipped, escaped, plural, say, styled, width, wrapped
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 app = command_group()
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def embed(
     model: Annotated[
         str | None, typer.Option(metavar="CODE", help="The model; else the field's, else all-MiniLM-L6-v2.")
@@ -52,7 +51,7 @@ def embed(
 
 
 @contextmanager
-def _progress() -> Iterator[Progress | None]:
+def _progress() -> Iterator["Progress | None"]:
     """A bar on a terminal: pages, pages a second, time left."""
     if not sys.stderr.isatty():
         yield None
@@ -78,7 +77,7 @@ def _progress() -> Iterator[Progress | None]:
         yield show
 
 
-def _print_report(report: SyncReport, seconds: float, as_json: bool) -> None:
+def _print_report(report: "SyncReport", seconds: float, as_json: bool) -> None:
     for note in report.notes:
         say(f"note: {note}")
     for name, reason in report.failed:
@@ -130,7 +129,7 @@ class Mode(StrEnum):
     SEMANTIC = "semantic"
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def search(
     query: Annotated[str, typer.Argument(help="A question, or some words.")],
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="At most so many pages.")] = 5,
@@ -170,7 +169,7 @@ def search(
         raise typer.Exit(1)
 
 
-def _print_hit(rank: int, hit: Hit) -> None:
+def _print_hit(rank: int, hit: "Hit") -> None:
     columns = width()
     head = f"{rank} {hit.match} {hit.score:.2f}"
     title, name = escaped(hit.title), escaped(hit.filename)
@@ -188,7 +187,7 @@ def _print_hit(rank: int, hit: Hit) -> None:
         print(f"  {_marked(hit, start, end)}")
 
 
-def _marked(hit: Hit, start: int, end: int) -> str:
+def _marked(hit: "Hit", start: int, end: int) -> str:
     """A part of the snippet, with the query's words in bold on a terminal."""
     line, place = "", start
     for first, last in hit.marks:

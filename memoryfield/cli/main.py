@@ -1,7 +1,5 @@
 """The entry point: which command lives in which module, and how every error ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -14,6 +12,7 @@ from typer.main import get_group
 
 from .. import __version__
 from ..errors import MemoryfieldError
+from .options import read_plainly
 from .render import say
 
 COMMANDS = {
@@ -39,6 +38,9 @@ CLOSED_PIPE = 141
 
 class LazyGroup(TyperGroup):
     """The commands, each module imported only when one of its commands is needed."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return read_plainly(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)

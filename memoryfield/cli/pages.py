@@ -1,7 +1,5 @@
 """Commands on pages: write, read, list, edit, rename, delete."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import subprocess
@@ -17,12 +15,13 @@ from ..errors import PageConflictError, PageNotFoundError, RefusedError, UsageEr
 from ..field import Field, Written
 from ..page import Page
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .options import PlainCommand
 from .render import cells, clipped, escaped, escaped_page, is_terminal, plural, say, size, styled, width
 
 app = command_group()
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def write(
     page: Annotated[str, typer.Argument(help="The page's name, with or without .md; else made from the title.")] = "",
     title: Annotated[str, typer.Option(help="The title; else the first heading, else the name.")] = "",
@@ -91,7 +90,7 @@ def _report(opened: Field, written: Written, as_json: bool) -> None:
         print(escaped(page.filename))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def read(
     pages: Annotated[list[str], typer.Argument(metavar="PAGE...", help="Name, stem, uuid or its first 8 characters.")],
     body: Annotated[bool, typer.Option("--body", help="Leave the frontmatter out.")] = False,
@@ -180,7 +179,7 @@ class SortKey(StrEnum):
     SIZE = "size"
 
 
-@app.command("list")
+@app.command("list", cls=PlainCommand)
 def list_pages(
     sort: Annotated[
         SortKey, typer.Option(help="What to sort by; dates and sizes with the greatest first.")
@@ -248,7 +247,7 @@ def _print_list(rows: list[dict[str, Any]]) -> None:
         )
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def edit(
     page: Annotated[str, typer.Argument(help="Name, stem, uuid or its first 8 characters.")],
     field: FieldOption = None,
@@ -293,7 +292,7 @@ def edit(
         print(escaped(written.page.filename))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def rename(
     old: Annotated[str, typer.Argument(help="The page: name, stem or uuid.")],
     new: Annotated[str, typer.Argument(help="Its new name, with or without .md.")],
@@ -310,7 +309,7 @@ def rename(
         print(f"{escaped(was)} -> {escaped(opened.find(new))}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def delete(
     pages: Annotated[list[str], typer.Argument(metavar="PAGE...", help="Name, stem or uuid.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

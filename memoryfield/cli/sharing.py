@@ -1,19 +1,18 @@
 """Commands on archives: pack and unpack."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .options import PlainCommand
 from .render import escaped, plural, say, size
 
 app = command_group()
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def pack(
     output: Annotated[
         Path | None,
@@ -51,7 +50,7 @@ def pack(
     print(f"sha256 {packed.sha256}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def unpack(
     archive: Annotated[Path, typer.Argument(metavar="FILE", help="The .memoryfield.zip.")],
     dest: Annotated[Path | None, typer.Argument(help="A new or empty folder; else the archive's name.")] = None,

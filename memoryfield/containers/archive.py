@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ArchiveError, FieldNotFoundError, ReadOnlyError
-from ..names import ARCHIVE_SUFFIX
-from .base import Entry, Skipped, check_plain
+from ..names import ARCHIVE_SUFFIX, is_page
+from .base import Entry, Skipped, check_plain, digest, digest_line
 
 
 class ArchiveContainer:
@@ -49,6 +49,13 @@ class ArchiveContainer:
                 self._skipped.append(Skipped(info.filename, "is not a regular file"))
             else:
                 self._entries[info.filename] = Entry(info.filename, info.file_size, mtime_ns(info), info.CRC)
+
+    def names(self) -> list[str]:
+        return list(self._entries)
+
+    def fingerprint(self) -> str:
+        pages = (entry for entry in self.entries() if is_page(entry.name))
+        return digest("crc", [digest_line(page.name, page.size, page.crc32 or 0) for page in pages])
 
     def entries(self) -> list[Entry]:
         return list(self._entries.values())

@@ -1,19 +1,15 @@
 """What every container of a field can do, and the one place where names are refused."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..errors import PageNameError
 from ..names import plain_name_fault
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A file in a container. `size` in bytes; `mtime_ns` in nanoseconds since 1970, UTC.
 
     `crc32` is known in archives only; there it tells whether a file has changed, where times cannot.
@@ -25,8 +21,7 @@ class Entry:
     crc32: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """Something in a container that is no file of the field, and why: a sub-folder, a link leading out."""
 
     name: str
@@ -54,6 +49,14 @@ class Container(Protocol):
     @property
     def writable(self) -> bool:
         """Whether `write` can work."""
+        ...
+
+    def names(self) -> list[str]:
+        """Every name at the root, whatever it is: quicker than `entries`."""
+        ...
+
+    def fingerprint(self) -> str:
+        """A digest of every page's name, size and time (in an archive: CRC), as `digest` makes it."""
         ...
 
     def entries(self) -> list[Entry]:
@@ -107,6 +110,17 @@ def check_plain(name: str) -> None:
         raise PageNameError(f"the name {name!r} {fault}", hint="Give the plain name of a page in the field.")
 
 
-def by_name(entries: Iterator[Entry] | list[Entry]) -> dict[str, Entry]:
-    """Entries by their name."""
-    return {entry.name: entry for entry in entries}
+def digest(kind: str, lines: list[str]) -> str:
+    """A short text that is the same as long as the same pages have the same sizes and stamps.
+
+    Args:
+        kind: what the stamps are, `time` or `crc`.
+        lines: one a page, as `digest_line` makes it, in any order.
+    """
+    content = "\n".join(sorted(lines)).encode("utf-8", "surrogatepass")
+    return f"{kind}:{len(lines)}:{blake2b(content, digest_size=16).hexdigest()}"
+
+
+def digest_line(name: str, size: int, stamp: int) -> str:
+    """A page in a digest."""
+    return f"{name}\0{size}\0{stamp}"

@@ -6,12 +6,13 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import FieldNotFoundError, ReadOnlyError
-from .base import Entry, Skipped, check_plain
+from ..names import is_page
+from .base import Entry, Skipped, check_plain, digest, digest_line
 
 
 class DirectoryContainer:
@@ -30,38 +31,52 @@ class DirectoryContainer:
         self.location = location
         self.name = location.resolve().name
         self._root = Path(os.path.realpath(location))
-        self._skipped: list[Skipped] | None = None
+        self._skipped: list[Skipped] = []
 
     @property
     def writable(self) -> bool:
         return os.access(self.location, os.W_OK | os.X_OK)
 
+    def names(self) -> list[str]:
+        return os.listdir(self.location)  # noqa: PTH208
+
+    def fingerprint(self) -> str:
+        return digest("time", [digest_line(item.name, st.st_size, st.st_mtime_ns) for item, st in self._files(is_page)])
+
     def entries(self) -> list[Entry]:
-        found: list[Entry] = []
-        skipped: list[Skipped] = []
+        return [Entry(item.name, st.st_size, st.st_mtime_ns) for item, st in self._files()]
+
+    def _files(self, wanted: Callable[[str], bool] | None = None) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        """The files at the root, or those whose names are wanted."""
+        self._skipped = []
         with os.scandir(self.location) as listing:
             for item in listing:
+                if wanted and not wanted(item.name):
+                    continue
                 try:
-                    status = item.stat(follow_symlinks=False)
-                    if stat.S_ISLNK(status.st_mode):
-                        if reason := self._link_fault(item.path):
-                            skipped.append(Skipped(item.name, reason))
-                            continue
-                        status = item.stat()
+                    status: os.stat_result | None = item.stat(follow_symlinks=False)
+                    if status and not stat.S_ISREG(status.st_mode):
+                        status = self._followed(item, status)
                 except OSError:
                     continue  # gone between listing and looking
-                if stat.S_ISREG(status.st_mode):
-                    found.append(Entry(item.name, status.st_size, status.st_mtime_ns))
-                else:
-                    kind = "is a folder" if stat.S_ISDIR(status.st_mode) else "is not a regular file"
-                    skipped.append(Skipped(item.name, kind))
-        self._skipped = skipped
-        return found
+                if status:
+                    yield item, status
+
+    def _followed(self, item: os.DirEntry[str], status: os.stat_result) -> os.stat_result | None:
+        """What a link within the field leads to; None, and noted, for all that is no file of the field."""
+        reason: str | None = "is not a regular file"
+        if stat.S_ISDIR(status.st_mode):
+            reason = "is a folder"
+        elif stat.S_ISLNK(status.st_mode):
+            reason = self._link_fault(item.path)
+        if reason is None:
+            return item.stat()
+        self._skipped.append(Skipped(item.name, reason))
+        return None
 
     def skipped(self) -> list[Skipped]:
-        if self._skipped is None:
-            self.entries()
-        return self._skipped or []
+        self.entries()
+        return self._skipped
 
     def _link_fault(self, path: str) -> str | None:
         target = Path(os.path.realpath(path))

@@ -12,8 +12,6 @@ import mmap
 import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,6 +126,8 @@ class MiniLM:
         if len(batches) == 1:
             run(batches[0])
             return result
+        from concurrent.futures import ThreadPoolExecutor
+
         pool = ThreadPoolExecutor(self._threads)
         try:
             for _ in pool.map(run, batches):
@@ -183,6 +183,8 @@ def _check_weights(path: Path) -> None:
 
 def _make_tokenizer() -> Tokenizer:
     """BERT's uncased tokenizer: nothing padded, nothing truncated."""
+    from importlib.resources import as_file, files
+
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.normalizers import BertNormalizer

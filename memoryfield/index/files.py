@@ -17,12 +17,23 @@ from .store import IndexStore
 def index_files(container: Container) -> dict[str, str]:
     """The field's indexes: model code to file name, the models that a search prefers first."""
     found: dict[str, str] = {}
-    for name in sorted(entry.name for entry in container.entries() if is_index(entry.name)):
+    names = [name for name in container.names() if name.endswith(INDEX_SUFFIX)]
+    for name in sorted(filter(is_index, names)):
+        if not _is_file(container, name):
+            continue
         code = _code(name)
         if code not in found or name == code + INDEX_SUFFIX:
             found[code] = name
     order = {model: place for place, model in enumerate(MODELS)}
     return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
+
+
+def _is_file(container: Container, name: str) -> bool:
+    try:
+        container.entry(name)
+    except OSError:  # a folder, or a link that leads outside
+        return False
+    return True
 
 
 def _code(name: str) -> str:
@@ -32,26 +43,27 @@ def _code(name: str) -> str:
     return max(known, key=len, default=stem)
 
 
-def open_index(container: Container, model: str, dimensions: int | None, *, create: bool = False) -> IndexStore:
+def open_index(
+    container: Container, model: str, dimensions: int | None, *, name: str = "", create: bool = False
+) -> IndexStore:
     """The index of a model: the file itself, or where that cannot be, a copy in memory.
 
     An index in an archive, and one without our tables in a folder that cannot be written, are
-    copied: what they lack is added to the copy.
+    copied: what they lack is added to the copy. `name` is the file's, where it is known.
 
     Raises:
         IndexFileError: there is none, or it is damaged or of another model.
         ReadOnlyError: it has to be made, and cannot be.
     """
-    name = index_files(container).get(model)
-    if name is None:
+    name = name or index_files(container).get(model, "")
+    if not name:
         if not create:
             raise IndexFileError(f"there is no index of {model}")
         name = model + INDEX_SUFFIX
     path = container.local_path(name)
     if path is None:
         return IndexStore.memory(model, dimensions, container.read(name), name)
-    exists = path.exists()
-    writable = container.writable and (not exists or os.access(path, os.W_OK))
+    writable = container.writable and (not path.exists() or os.access(path, os.W_OK))
     if create and not writable:
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
     try:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 PAGES = """
 CREATE TABLE IF NOT EXISTS pages (
@@ -59,15 +60,19 @@ UNSPACED = (
     "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9f"
     "\U0001b000-\U0001b16f\U00020000-\U000323af"
 )
-UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
-_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
+
+
+@cache
+def unspaced() -> re.Pattern[str]:
+    """One character of those scripts. Compiled when the first text that is not ASCII comes: that takes a while."""
+    return re.compile(f"[{UNSPACED}]")
 
 
 def words(text: str) -> str:
     """Text as the keyword table takes it: spaces around each character of a script without spaces."""
     if text.isascii():
         return text
-    return _UNSPACED_CHARACTER.sub(_apart, text)
+    return unspaced().sub(_apart, text)
 
 
 def _apart(match: re.Match[str]) -> str:

@@ -1,13 +1,10 @@
 """One index file: opened, checked, read and written. SQLite through apsw; no text of a page is kept."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,8 +38,7 @@ class Row(NamedTuple):
         return not self.embedded and self.fault is None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A page as it goes into the index. `vector` is None where there is none, or the stored one stays."""
 
     filename: str
@@ -83,7 +79,7 @@ class IndexStore:
     @classmethod
     def open(
         cls, path: Path, model: str, dimensions: int | None, *, writable: bool = True, create: bool = False
-    ) -> IndexStore:
+    ) -> "IndexStore":
         """Open an index file; with `create`, make it if it is not there."""
         flags = apsw.SQLITE_OPEN_READONLY
         if writable:
@@ -101,7 +97,7 @@ class IndexStore:
             raise IndexFileError(f"{path.name} is damaged: {error}") from error
 
     @classmethod
-    def memory(cls, model: str, dimensions: int | None, content: bytes = b"", name: str = "") -> IndexStore:
+    def memory(cls, model: str, dimensions: int | None, content: bytes = b"", name: str = "") -> "IndexStore":
         """An index in memory: empty, or with a file's content."""
         connection = apsw.Connection(":memory:")
         try:
@@ -121,7 +117,7 @@ class IndexStore:
         dimensions: int | None,
         writable: bool,
         create: bool,
-    ) -> IndexStore:
+    ) -> "IndexStore":
         store = cls(connection, model, dimensions, writable=writable)
         for pragma, value in (("mmap_size", 1 << 30), ("secure_delete", True), ("temp_store", "memory")):
             connection.pragma(pragma, value)
@@ -162,6 +158,8 @@ class IndexStore:
         """All or nothing. Taken for writing from the start, and meant to be short."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
+            if self.has_own_tables:
+                self.connection.execute("DELETE FROM memoryfield_meta WHERE key LIKE 'current by %'")
             yield
         except BaseException:
             if self.connection.in_transaction:
@@ -200,6 +198,21 @@ class IndexStore:
             WHERE filename = ? AND p.sha256_hash = ? AND f.sha256 = p.sha256_hash AND NOT f.broken
         """
         return next((row[0] for row in self.connection.execute(sql, (filename, sha256))), None)
+
+    def is_current(self, fingerprint: str) -> bool:
+        """Whether the index is of just these pages, by a container's fingerprint, and nothing is missing."""
+        if not self.has_own_tables:
+            return False
+        sql = "SELECT count(*) FROM memoryfield_meta WHERE key LIKE 'current by %' AND value = ?"
+        return bool(self.count(sql, (fingerprint,)))
+
+    def mark_current(self, *fingerprints: str) -> None:
+        """Remember the pages that the index is of; any later change forgets them."""
+        with self.transaction():
+            self.connection.executemany(
+                "INSERT INTO memoryfield_meta VALUES (?, ?)",
+                [(f"current by {fingerprint.split(':')[0]}", fingerprint) for fingerprint in fingerprints],
+            )
 
     def counts(self) -> tuple[int, int | None]:
         """How many vectors there are, and their dimensions (None without any)."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..containers import Container, Entry
+from ..containers.base import digest, digest_line
 from ..embedders import Embedder, page_input
 from ..errors import EmbedderError, EmbedderUnavailableError
 from ..names import is_page
@@ -71,14 +72,9 @@ def look(container: Container, store: IndexStore) -> Changes:
     """Compare the pages with an index by size and time. Reads no page."""
     entries = {entry.name: entry for entry in container.entries() if is_page(entry.name)}
     rows = store.rows()
-    suspects: list[Entry] = []
-    pending: list[str] = []
-    for name, entry in entries.items():
-        row = rows.get(name)
-        if row is None or not _same(entry, row):
-            suspects.append(entry)
-        elif row.fault is None and not row.embedded:
-            pending.append(name)
+    suspects = [entry for name, entry in entries.items() if name not in rows or not _same(entry, rows[name])]
+    suspected = {entry.name for entry in suspects}
+    pending = [name for name, row in rows.items() if row.pending and name in entries and name not in suspected]
     removed = [name for name in rows if name not in entries]
     return Changes(entries, rows, suspects, removed, pending)
 
@@ -267,7 +263,17 @@ class _Run:
         known = {name for name, _ in report.failed}
         report.failed += [(n, row.fault) for n, row in rows.items() if row.fault and n not in known]
         report.pending = sum(row.pending for row in rows.values())
+        self._mark(rows)
         report.unchanged = len(self.changes.entries) - len(self.changes.suspects) + self.touched
+
+    def _mark(self, rows: dict[str, Row]) -> None:
+        """Let the next search see at a glance that nothing has changed, if all is settled."""
+        if self.report.pending or any(row.mtime_ns >= row.indexed_ns - CLOCK_SLACK_NS for row in rows.values()):
+            return
+        by_time = digest("time", [digest_line(row.filename, row.size, row.mtime_ns) for row in rows.values()])
+        by_crc = digest("crc", [digest_line(row.filename, row.size, row.crc32) for row in rows.values()])
+        if not self.store.is_current(by_time):
+            self.store.mark_current(by_time, by_crc)
 
     def _drop_unlisted(self) -> None:
         """Vectors of pages that are gone, in an index that another tool made."""

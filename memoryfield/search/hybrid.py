@@ -11,6 +11,7 @@ import heapq
 import json
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -18,14 +19,15 @@ from ..containers import Container
 from ..embedders import DEFAULT_MODEL, Embedder, find_embedder, page_input
 from ..errors import IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError, UsageError
 from ..index.files import discard_index, index_files, open_index
-from ..index.schema import words
 from ..index.store import DAMAGE, IndexStore
-from ..index.sync import Changes, look, sync
 from ..page import Page
-from .keyword import Term, idfs, keyword_scores, stemmer, terms
+from .keyword import Term, idfs, keyword_scores, stems_of_words, terms
 from .result import MIN_SCORE, Hit, SearchResult
 from .semantic import semantic_of, semantic_scores
 from .snippet import Weigh, snippet, words_of
+
+if TYPE_CHECKING:
+    from ..index.sync import Changes
 
 MODES = ("hybrid", "keyword", "semantic")
 CANDIDATES = 200
@@ -93,9 +95,11 @@ class _Search:
         self.mode = mode
         self.min_score = min_score
         self.notes: list[str] = []
+        self.files: dict[str, str] = {}
 
     def run(self, model: str | None) -> SearchResult:
-        models = [model] if model else list(index_files(self.container))
+        self.files = index_files(self.container)
+        models = [model] if model else list(self.files)
         if model:
             find_embedder(model)
         silent: list[str] = []
@@ -162,7 +166,7 @@ class _Search:
     def _open(self, code: str, embedder: Embedder | None) -> IndexStore | None:
         dimensions = embedder.dimensions if embedder else None
         try:
-            return open_index(self.container, code, dimensions)
+            return open_index(self.container, code, dimensions, name=self.files.get(code, ""))
         except IndexFileError as error:
             if not index_files(self.container).get(code):
                 self.notes.append(f"{error}: run `memoryfield embed --model {code}`")
@@ -180,6 +184,8 @@ class _Search:
 
     def _keyword_only_store(self, had_index: bool) -> IndexStore:
         """A keyword index in memory, for a field that has no other."""
+        from ..index.sync import sync
+
         store = IndexStore.memory(DEFAULT_MODEL, None)
         report = sync(self.container, store, None)
         self._note_failed(report.failed)
@@ -192,6 +198,10 @@ class _Search:
     def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
         """Bring the index up to date, if little has changed; say what is missing otherwise."""
         try:
+            if store.is_current(self.container.fingerprint()):
+                return
+            from ..index.sync import look, sync
+
             store_changes = look(self.container, store)
             if not store.writable:
                 self._note_stale(store, store_changes)
@@ -291,7 +301,9 @@ class _Search:
             problem = page.problems[0]
             self.notes.append(f"{name}:{problem.line}:{problem.column}: {problem.message}")
         passage = snippet(page, weigh)
-        marks = tuple((a, b) for a, b in words_of(passage) if weigh and weigh(passage[a:b]))
+        places = words_of(passage)
+        weights = weigh([passage[start:end] for start, end in places]) if weigh else []
+        marks = tuple(place for place, weight in zip(places, weights, strict=False) if weight)
         return Hit(
             field=self.container.name,
             filename=name,
@@ -308,9 +320,7 @@ class _Search:
 
 
 def _without_keyword(hit: Hit) -> Hit:
-    import dataclasses
-
-    return dataclasses.replace(hit, keyword=None)
+    return hit._replace(keyword=None)
 
 
 def _pages(count: int) -> str:
@@ -328,14 +338,14 @@ def _ids(store: IndexStore, names: list[str]) -> dict[str, int]:
 
 
 def _weigher(store: IndexStore, telling: dict[Term, float]) -> Weigh:
-    """How much of the query's weight a word of a page carries, by its stems."""
-    stems = stemmer(store.connection)
+    """How much of the query's weight the words of a page carry, by their stems."""
     weights: dict[str, float] = {}
     for term, weight in telling.items():
         for stem in term.stems:
             weights[stem] = max(weights.get(stem, 0.0), (weight + 0.1) / len(term.stems))
 
-    def weigh(word: str) -> dict[str, float]:
-        return {stem: weights[stem] for stem in stems(words(word)) if stem in weights}
+    def weigh(text_words: list[str]) -> list[dict[str, float]]:
+        found = stems_of_words(store.connection, text_words)
+        return [{stem: weights[stem] for stem in stems if stem in weights} for stems in found]
 
     return weigh

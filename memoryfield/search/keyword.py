@@ -7,15 +7,14 @@ that no page has counts with n = 0. So the half lies between 0 and 1, and means 
 field.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, groupby
+from typing import Any, NamedTuple
 
 import apsw
 
-from ..index.schema import TOKENIZER, UNSPACED_RUN, words
+from ..index.schema import TOKENIZER, unspaced, words
 from ..index.store import IndexStore
 
 K1 = 1.2
@@ -35,8 +34,7 @@ STOP_WORDS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A word of the query: its text, and its stems in order (three for `enable_load_extension`)."""
 
     stems: tuple[str, ...]
@@ -78,23 +76,37 @@ def stemmer(connection: apsw.Connection) -> Callable[[str], tuple[str, ...]]:
     return stems
 
 
+def stems_of_words(connection: apsw.Connection, text_words: Sequence[str]) -> list[list[str]]:
+    """The stems in each of many words, by one call of the tokenizer."""
+    encoded = [words(word).encode("utf-8", "replace") for word in text_words]
+    ends = list(accumulate(len(word) + 1 for word in encoded))
+    found: list[list[str]] = [[] for _ in encoded]
+    place = 0
+    tokenizer = connection.fts5_tokenizer(*TOKENIZER)
+    tokens: Iterable[Any] = tokenizer(
+        b"\n".join(encoded), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=True, include_colocated=False
+    )
+    for start, _, stem in tokens:
+        while start >= ends[place]:
+            place += 1
+        found[place].append(stem)
+    return found
+
+
 def _pieces(query: str) -> list[str]:
     """The query's words; of a run without spaces, each two neighbours, as `words` sets them apart."""
     pieces: list[str] = []
     for word in query.replace("\x00", " ").split():
-        place = 0
-        for run in UNSPACED_RUN.finditer(word):
-            pieces += _split(word[place : run.start()])
-            characters = run[0]
-            pairs = [characters[i : i + 2] for i in range(len(characters) - 1)] or [characters]
-            pieces += [words(pair) for pair in pairs]
-            place = run.end()
-        pieces += _split(word[place:])
+        if word.isascii():
+            pieces.append(word)
+            continue
+        for is_unspaced, group in groupby(word, lambda character: bool(unspaced().match(character))):
+            run = "".join(group)
+            if is_unspaced:
+                pieces += [words(run[place : place + 2]) for place in range(max(1, len(run) - 1))]
+            else:
+                pieces.append(run)
     return pieces
-
-
-def _split(word: str) -> list[str]:
-    return [word] if word else []
 
 
 def idfs(store: IndexStore, query_terms: list[Term]) -> dict[Term, float]:

@@ -1,9 +1,6 @@
 """What a search answers: one shape for the library, `--json`, and every server."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 STRONG = 0.45
 """From this score on, a match is strong."""
@@ -11,8 +8,7 @@ MIN_SCORE = 0.25
 """Under this score, a page is not returned unless asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A page that was found. Scores lie between 0 and 1; a half that was not computed is None."""
 
     field: str
@@ -50,8 +46,7 @@ class Hit:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """The answer to a query, best page first.
 
     `mode` is how it was searched in the end, and `model` by which vectors (None for keyword alone).
@@ -62,8 +57,8 @@ class SearchResult:
     query: str
     mode: str
     model: str | None
-    notes: list[str] = field(default_factory=list)
-    results: list[Hit] = field(default_factory=list)
+    notes: list[str]
+    results: list[Hit]
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""

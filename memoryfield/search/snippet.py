@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from ..index.schema import UNSPACED
 from ..page import Page
@@ -20,10 +21,10 @@ _MARKS = re.compile(
     r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+|[ \t]*\|[ \t]*|^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE
 )
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
-_WORD = re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
+_ASCII_WORD = re.compile(r"\S+")
 
-Weigh = Callable[[str], dict[str, float]]
-"""The stems in a word that the query has too, each with its weight; empty for most words."""
+Weigh = Callable[[list[str]], list[dict[str, float]]]
+"""For each word, the stems in it that the query has too, with their weights; for most words none."""
 
 
 def plain(page: Page) -> str:
@@ -35,7 +36,13 @@ def plain(page: Page) -> str:
 
 def words_of(text: str) -> list[tuple[int, int]]:
     """Where the words of a text stand; a character of a script without spaces is one."""
-    return [match.span() for match in _WORD.finditer(text)]
+    pattern = _ASCII_WORD if text.isascii() else _word()
+    return [match.span() for match in pattern.finditer(text)]
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(rf"[{UNSPACED}]|[^\s{UNSPACED}]+")
 
 
 def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
@@ -45,7 +52,7 @@ def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
     """
     text = plain(page)
     words = words_of(text)
-    weights: list[dict[str, float]] = [weigh(text[start:end]) for start, end in words] if weigh else []
+    weights = weigh([text[start:end] for start, end in words]) if weigh else []
     if not any(weights):
         text = page.summary or text
         return _cut(text, words_of(text), 0, length)
