@@ -12,7 +12,7 @@ from ..embedders import DEFAULT_MODEL, find_embedder
 from ..errors import IndexFileError, ReadOnlyError, UnknownModelError
 from .files import discard_index, index_files, open_index
 from .store import DAMAGE, IndexStore
-from .sync import Progress, SyncReport, look, sync
+from .sync import Progress, SyncReport, look, really_changed, sync
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +108,14 @@ def _status(container: Container, model: str, filename: str) -> IndexStatus:
 
 def _counted(container: Container, store: IndexStore, filename: str, size: int) -> IndexStatus:
     changes = look(container, store)
-    current = {entry.name for entry in changes.suspects}
-    rows = [row for name, row in changes.rows.items() if name in changes.entries and name not in current]
+    changed = {entry.name for entry in really_changed(container, changes)}
+    rows = [row for name, row in changes.rows.items() if name in changes.entries and name not in changed]
     return IndexStatus(
         filename=filename,
         model=store.model,
         dimensions=store.counts()[1] or store.dimensions,
         bytes=size,
         embedded=sum(bool(row.embedded) for row in rows),
-        out_of_date=len(changes.suspects) + len(changes.removed) + len(changes.pending),
+        out_of_date=len(changed) + len(changes.removed) + sum(row.pending for row in rows),
         failed=sum(bool(row.fault) for row in rows),
     )

@@ -87,6 +87,21 @@ def _same(entry: Entry, row: Row) -> bool:
     return entry.mtime_ns == row.mtime_ns and entry.mtime_ns < row.indexed_ns - CLOCK_SLACK_NS
 
 
+def really_changed(container: Container, changes: Changes) -> list[Entry]:
+    """The suspects whose bytes are not those that the index knows."""
+    changed: list[Entry] = []
+    for entry in changes.suspects:
+        row = changes.rows.get(entry.name)
+        try:
+            if row is None or Page(entry.name, container.read(entry.name)).sha256 != row.sha256.hex():
+                changed.append(entry)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            changed.append(entry)
+    return changed
+
+
 def sync(
     container: Container,
     store: IndexStore,

@@ -204,7 +204,7 @@ class _Search:
 
             store_changes = look(self.container, store)
             if not store.writable:
-                self._note_stale(store, store_changes)
+                self._note_stale(store_changes)
                 return
             pending = len(store_changes.pending)
             if not store_changes.none:
@@ -226,16 +226,11 @@ class _Search:
         ) as error:
             self.notes.append(f"the index could not be brought up to date: {error}")
 
-    def _note_stale(self, store: IndexStore, changes: Changes) -> None:
+    def _note_stale(self, changes: Changes) -> None:
         """For an index that cannot be written: how many pages differ from it."""
-        stale = len(changes.removed) + len(changes.pending)
-        for entry in changes.suspects:
-            row = changes.rows.get(entry.name)
-            try:
-                page = Page(entry.name, self.container.read(entry.name))
-            except OSError:
-                continue
-            stale += row is None or row.sha256.hex() != page.sha256
+        from ..index.sync import really_changed
+
+        stale = len(really_changed(self.container, changes)) + len(changes.removed) + len(changes.pending)
         if stale:
             self.notes.append(
                 f"the index is out of date by {stale} page{'' if stale == 1 else 's'} and cannot be written"

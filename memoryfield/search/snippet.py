@@ -11,6 +11,8 @@ from ..page import Page
 
 LENGTH = 240
 """Characters, at most."""
+NEARLY = 0.9
+"""Pages put the answer first: an earlier passage with so much of the best one's weight is preferred."""
 MAX_BODY = 200_000
 """Of a longer body, this many characters are looked at."""
 
@@ -18,8 +20,9 @@ _FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+.*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
 _MARKS = re.compile(
-    r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+|[ \t]*\|[ \t]*|^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE
+    r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+|^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE
 )
+_TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _ASCII_WORD = re.compile(r"\S+")
 
@@ -30,6 +33,7 @@ Weigh = Callable[[list[str]], list[dict[str, float]]]
 def plain(page: Page) -> str:
     """A page's body as one line of text: no frontmatter, headings, Markdown marks, control characters."""
     text = _HEADING.sub(" ", _FENCE.sub(" ", page.body[:MAX_BODY]))
+    text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
     text = _MARKS.sub("", _LINK.sub(r"\1", text))
     return " ".join(_UNPRINTABLE.sub(" ", text).split())
 
@@ -46,7 +50,7 @@ def _word() -> re.Pattern[str]:
 
 
 def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
-    """The passage with most of the query's weight; else the summary; else the beginning.
+    """The first passage with nearly the most of the query's weight; else the summary; else the beginning.
 
     Cut at words, at most `length` characters.
     """
@@ -60,8 +64,8 @@ def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
 
 
 def _best(text: str, words: Sequence[tuple[int, int]], weights: Sequence[dict[str, float]], length: int) -> int:
-    """The word at which the best passage begins: most distinct weight, then the earliest."""
-    best, best_start = -1.0, 0
+    """The word at which the best passage begins: the first that holds nearly the most distinct weight."""
+    totals: dict[int, float] = {}
     for first, (start, _) in enumerate(words):
         if not weights[first]:
             continue
@@ -70,10 +74,9 @@ def _best(text: str, words: Sequence[tuple[int, int]], weights: Sequence[dict[st
             if words[place][1] - start > length:
                 break
             seen |= weights[place]
-        total = sum(seen.values())
-        if total > best + 1e-9:
-            best, best_start = total, first
-    return _sentence_start(text, words, best_start)
+        totals[first] = sum(seen.values())
+    enough = NEARLY * max(totals.values())
+    return _sentence_start(text, words, next(first for first, total in totals.items() if total >= enough))
 
 
 def _sentence_start(text: str, words: Sequence[tuple[int, int]], place: int) -> int:
