@@ -135,7 +135,9 @@ class Field:
             if candidate in existing:
                 return candidate
         if len(wanted) >= MIN_UUID_CHARS and re.fullmatch(r"[0-9A-Fa-f-]+", wanted):
-            matches = [page.filename for page in self.pages() if page.uuid.startswith(wanted.lower())]
+            beginning = wanted.lower()
+            holding = (page for page in self.pages() if beginning.encode() in page.raw.lower())
+            matches = [page.filename for page in holding if page.uuid.startswith(beginning)]
             if len(matches) > 1:
                 raise UsageError(f"{len(matches)} pages have a uuid that begins with {wanted!r}: {', '.join(matches)}")
             if matches:
@@ -174,7 +176,8 @@ class Field:
 
         Args:
             name: with or without `.md`; empty: made from the title.
-            text: the page, with or without frontmatter; for `append`, what comes after the stored text.
+            text: the page, with or without frontmatter; for `append`, what comes after the stored text,
+                its own frontmatter left out.
             mode: `new` refuses an existing page, `replace` keeps its uuid and created.
             if_match: sha256 that the stored page must have.
 
@@ -199,14 +202,12 @@ class Field:
                 raise PageExistsError(
                     f"{name} exists already", hint="Use --replace to replace it, or --append to add to it."
                 )
+            given = Page(name, raw)
+            _check_uuid(given, stored)
             if stored is not None and mode == "append":
-                given = Page(name, _joined(stored.raw, raw))
-                content = _refreshed(given)
-            else:
-                given = Page(name, raw)
-                _check_uuid(given, stored)
-                content = with_filled_frontmatter(given, title=title, summary=summary, kept=stored)
-            self.container.write(name, content)
+                added = given.body.encode("utf-8") if given.has_frontmatter and not given.problems else raw
+                given = Page(name, _joined(stored.raw, added))
+            self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
             page = self._load(name)
         return Written(page, stored is None, tuple(_notes(page)))
 

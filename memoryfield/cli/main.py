@@ -126,10 +126,20 @@ def run(arguments: list[str]) -> int:
         say(f"error: {place}{error.strerror or error}")
         return 1
     except Exception as error:
-        if not type(error).__module__.startswith("apsw"):
+        if type(error).__module__ != "apsw":
             raise
-        say(f"error: the index cannot be used: {error}. It can be deleted; `memoryfield embed` makes it again.")
+        say(f"error: {_INDEX_ERRORS.get(type(error).__name__, _INDEX_ERROR).format(error)}")
         return 1
+
+
+_INDEX_ERROR = "the index cannot be used ({}): delete it, `memoryfield embed` makes it again"
+_INDEX_ERRORS = {
+    "FullError": "the disk is full; what the index held before stays",
+    "BusyError": "another process keeps the index locked; try again when it has finished",
+    "IOError": "the index cannot be read or written ({}); is the disk full?",
+    "ReadOnlyError": "the index cannot be written ({})",
+}
+"""What SQLite's errors mean to a person, by the names of apsw's classes."""
 
 
 def _closed_pipe() -> int:
