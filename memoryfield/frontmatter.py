@@ -17,9 +17,11 @@ KNOWN_KEYS = ("title", "summary", "uuid", "created", "updated")
 
 MAX_BLOCK_CHARS = 65_536
 MAX_VALUES = 10_000
+MAX_CHARS = 1_000_000
+MAX_DEPTH = 50
 
-_OPENING = re.compile(r"---[ \t]*(?:\r\n|\n|\r|\Z)")
-_CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)", re.MULTILINE)
+_OPENING = re.compile(r"(?:\s*[\r\n])?---[ \t]*(?:\r\n|\n|\r|\Z)")
+_CLOSING = re.compile(r"(?<![^\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
 _KNOWN_LINE = re.compile(rf"^({'|'.join(KNOWN_KEYS)})[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
 _KEY_LINE = re.compile(r"^[A-Za-z_][\w .-]*:", re.MULTILINE)
 
@@ -42,7 +44,7 @@ class Block(NamedTuple):
 
 
 def find_block(text: str) -> Block | None:
-    """The frontmatter block at the very beginning of a text, or None.
+    """The frontmatter block at the beginning of a text, below empty lines at most, or None.
 
     A block that is never closed is found too (`closed` is false, and everything is body).
     """
@@ -62,26 +64,35 @@ def parse_block(text: str, block: Block) -> tuple[dict[str, Any], list[Problem],
         The keys, with values that JSON can hold; what was wrong; and whether the text between the
         lines is frontmatter at all (false where `---` was only a rule above prose).
     """
+    values, problem, is_frontmatter = read_block(text, block)
+    problems = [problem] if problem else _second_block(text, block)
+    return values, problems, is_frontmatter
+
+
+def read_block(text: str, block: Block) -> tuple[dict[str, Any], Problem | None, bool]:
+    """The keys of a block, what is wrong with it, and whether it is frontmatter at all."""
     source = text[block.start : block.end]
+    first = text.count("\n", 0, block.start) + 1  # the line below the opening one
     if not block.closed:
-        known = _known_lines(source.split("\n\n", 1)[0][:MAX_BLOCK_CHARS])
-        return known, [Problem(1, 1, "the frontmatter is not closed: no second line of `---`")], True
+        known = known_lines(re.split(r"\r?\n[ \t]*\r?\n", source[:MAX_BLOCK_CHARS], maxsplit=1)[0])
+        return known, Problem(max(1, first - 1), 1, "the frontmatter is not closed: no second line of `---`"), True
     if len(source) > MAX_BLOCK_CHARS:
-        problem = Problem(1, 1, f"the frontmatter is longer than {MAX_BLOCK_CHARS} characters and was not read")
-        return _known_lines(source[:MAX_BLOCK_CHARS]), [problem], True
+        problem = Problem(
+            max(1, first - 1), 1, f"the frontmatter is longer than {MAX_BLOCK_CHARS} characters and was not read"
+        )
+        return known_lines(source[:MAX_BLOCK_CHARS]), problem, True
     try:
         value = load_yaml(source)
         if value is None:
-            return {}, [], True
+            return {}, None, True
         if isinstance(value, dict):
-            return _plain_mapping(value), _second_block(text, block), True
+            return _plain_mapping(value), None, True
         if isinstance(value, str) and not _KEY_LINE.search(source):
-            problem = Problem(1, 1, "the text between the lines of `---` is no frontmatter")
-            return {}, [problem], False
-        problem = Problem(2, 1, f"the frontmatter is a {_kind(value)}, not keys and values")
+            return {}, Problem(max(1, first - 1), 1, "the text between the lines of `---` is no frontmatter"), False
+        problem = Problem(first, 1, f"the frontmatter is a {_kind(value)}, not keys and values")
     except YamlError as fault:
-        problem = Problem(fault.line + 2, fault.column + 1, f"the frontmatter is not valid YAML: {fault.message}")
-    return _known_lines(source), [problem], True
+        problem = Problem(fault.line + first, fault.column + 1, f"the frontmatter is not valid YAML: {fault.message}")
+    return known_lines(source), problem, True
 
 
 def _second_block(text: str, block: Block) -> list[Problem]:
@@ -98,14 +109,14 @@ def _kind(value: object) -> str:
     return "list" if isinstance(value, list) else "text" if isinstance(value, str) else "single value"
 
 
-def _known_lines(source: str) -> dict[str, Any]:
+def known_lines(source: str) -> dict[str, Any]:
     """The known keys that stand on lines of their own, taken as plain text."""
     found: dict[str, Any] = {}
     for match in _KNOWN_LINE.finditer(source):
         value = match[2].strip()
-        if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-            value = value[1:-1]
-        if value:
+        quoted = re.fullmatch(r"(?:\"([^\"]*)\"|'([^']*)')(?:[ \t]+#.*)?", value)
+        value = (quoted[1] or quoted[2] or "") if quoted else re.split(r"(?:^|[ \t])#", value, maxsplit=1)[0].rstrip()
+        if value and not re.fullmatch(r"[|>][+-]?\d?", value):
             found.setdefault(match[1], value)
     return found
 
@@ -167,28 +178,73 @@ def load_yaml(source: str) -> Any:
 
 
 def _plain_mapping(value: dict[Any, Any]) -> dict[str, Any]:
-    budget = [MAX_VALUES]
-    plain = _plain(value, budget, 0)
+    plain = _Plainer().plain(value, 0)
     assert isinstance(plain, dict)
     return plain
 
 
-def _plain(value: Any, budget: list[int], depth: int) -> Any:
-    """A value as JSON can hold it. Aliases that multiply are cut off where the budget ends."""
-    budget[0] -= 1
-    if budget[0] < 0 or depth > 50:
-        raise YamlError(f"it expands to more than {MAX_VALUES} values or 50 levels")
-    if value is None or isinstance(value, bool | str):
-        return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-    if isinstance(value, int):
-        return value if abs(value) < 2**63 else str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, dict):
-        return {str(key): _plain(item, budget, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple | set):
-        return [_plain(item, budget, depth + 1) for item in value]
-    return str(value)
+class _Plainer:
+    """Makes of YAML's values what JSON can hold. Aliases that multiply are cut off where the bounds are."""
+
+    def __init__(self) -> None:
+        self._values = MAX_VALUES
+        self._characters = MAX_CHARS
+
+    def plain(self, value: Any, depth: int) -> Any:
+        """One value.
+
+        Raises:
+            YamlError: there are too many, they nest too deeply or are too long.
+        """
+        self._values -= 1
+        if self._values < 0 or depth > MAX_DEPTH:
+            raise YamlError(f"it expands to more than {MAX_VALUES} values or {MAX_DEPTH} levels")
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int) and abs(value) < 2**63:
+            return value
+        if isinstance(value, float) and math.isfinite(value):
+            return value
+        if isinstance(value, dict):
+            return {self._text(key): self.plain(item, depth + 1) for key, item in value.items()}
+        if isinstance(value, list | tuple | set):
+            return [self.plain(item, depth + 1) for item in value]
+        return self._text(value)
+
+    def _text(self, value: Any) -> str:
+        try:
+            text = str(value).encode("utf-8", "replace").decode()
+        except ValueError as error:  # a number with more digits than Python writes out
+            raise YamlError(str(error)) from None
+        self._characters -= len(text)
+        if self._characters < 0:
+            raise YamlError(f"it expands to more than {MAX_CHARS} characters")
+        return text
+
+
+class KeyPlace(NamedTuple):
+    """Where a key of a block stands: its line in the page, from 1, and whether its value is written as text."""
+
+    line: int
+    quoted: bool
+
+
+def key_places(text: str, block: Block) -> dict[str, KeyPlace]:
+    """Where each key of a block that is valid YAML stands; nothing for any other block."""
+    import yaml
+
+    try:
+        root = yaml.compose(text[block.start : block.end], Loader=_loader())
+    except (yaml.YAMLError, RecursionError):
+        return {}
+    if not isinstance(root, yaml.MappingNode):
+        return {}
+    first = text.count("\n", 0, block.start) + 1
+    return {
+        str(key.value): KeyPlace(key.start_mark.line + first, bool(getattr(value, "style", None)))
+        for key, value in root.value
+        if isinstance(key, yaml.ScalarNode)
+    }
 
 
 def new_block(values: Mapping[str, Any], newline: str = "\n") -> str:
@@ -196,13 +252,14 @@ def new_block(values: Mapping[str, Any], newline: str = "\n") -> str:
 
     Strings that YAML would read as something else, dates among them, are quoted.
     """
-    return newline.join(["---", *_export(values).splitlines(), "---", ""])
+    return newline.join(["---", *_export(values).split("\n"), "---", ""])
 
 
 def _export(values: Mapping[str, Any]) -> str:
     from frontmatter.default_handlers import YAMLHandler
 
-    return YAMLHandler().export(dict(values), sort_keys=False, width=10_000, Dumper=_dumper())
+    options = {"sort_keys": False, "width": 1 << 30, "Dumper": _dumper()}
+    return YAMLHandler().export(dict(values), **options)
 
 
 def _dumper() -> type[Any]:
@@ -213,7 +270,10 @@ def _dumper() -> type[Any]:
         pass
 
     def represent_str(dumper: yaml.SafeDumper, value: str) -> "Node":
-        style = '"' if re.match(r"\d{4}-\d\d-\d\d", value) else None
+        # In double quotes: dates, as the format shows them, and spaces that a reader may take for none.
+        value = value.encode("utf-8", "replace").decode()
+        odd = value != value.strip() or re.search(r"[\x85\xa0\u2028\u2029\ufeff]", value)
+        style = '"' if odd or re.match(r"\d{4}-\d\d-\d\d", value) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, represent_str)
@@ -228,8 +288,8 @@ def set_keys(text: str, block: Block, values: Mapping[str, str]) -> str | None:
         back, and must hold the new values and all the old ones.
     """
     source = text[block.start : block.end]
-    before, problems, _ = parse_block(text, block)
-    if problems and not _second_block(text, block):
+    before, problem, _ = read_block(text, block)
+    if problem:
         return None
     newline = "\r\n" if "\r\n" in text[: block.body] else "\n"
     try:
@@ -248,25 +308,25 @@ def _edit(source: str, values: Mapping[str, str], newline: str) -> str:
     import yaml
 
     try:
-        root = yaml.compose(source, Loader=yaml.SafeLoader)
+        root = yaml.compose(source, Loader=_loader())
     except yaml.YAMLError as error:
         raise YamlError(str(error)) from None
     if root is not None and not isinstance(root, yaml.MappingNode):
         raise YamlError("not a mapping")
     places = {key.value: node for key, node in root.value} if root is not None else {}
+    in_flow = bool(root is not None and root.flow_style)
     edits: list[tuple[int, int, str]] = []
     added: list[str] = []
     for key, value in values.items():
-        pair = _export({key: value})
+        scalar = _scalar(value, in_flow).replace("\n", newline)
         if key in places:
             node = places[key]
-            scalar = pair.split(":", 1)[1].strip()
-            start, end = node.start_mark.index, node.end_mark.index
+            start, end = node.start_mark.index, _end(node)
             end -= len(source[start:end]) - len(source[start:end].rstrip())  # a block scalar's last line end
             space = "" if source[start - 1 : start] in (" ", "\t") else " "
             edits.append((start, end, space + scalar))
         else:
-            added.append(pair)
+            added.append(f"{key}: {scalar}")
     if added:
         edits.append(_addition(source, root, added, newline))
     for start, end, replacement in sorted(edits, reverse=True):
@@ -274,11 +334,30 @@ def _edit(source: str, values: Mapping[str, str], newline: str) -> str:
     return source
 
 
+def _end(node: "Node") -> int:
+    """Where a value ends; for a list or mapping on lines of its own, at its last item, before any comment."""
+    items = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
+    if isinstance(node.value, str) or getattr(node, "flow_style", True) or not items:
+        return int(node.end_mark.index)
+    return _end(items[-1])
+
+
+def _scalar(value: str, in_flow: bool) -> str:
+    """A text as it stands after a key."""
+    if in_flow and not re.fullmatch(r"[\w-]+", value):
+        import json
+
+        return json.dumps(value, ensure_ascii=False)  # also YAML, and nothing in it ends the mapping
+    return _export({"key": value}).split(":", 1)[1].strip(" \n")
+
+
 def _addition(source: str, root: "MappingNode | None", pairs: list[str], newline: str) -> tuple[int, int, str]:
     """Where new pairs go: the end of a block mapping, or before the brace of a flow mapping."""
     if root is not None and root.flow_style:
         place = source.rindex("}", 0, root.end_mark.index)
-        comma = ", " if root.value else ""
-        return place, place, comma + ", ".join(pairs)
+        last = _end(root.value[-1][1]) if root.value else root.start_mark.index + 1
+        comma = "" if not root.value or "," in re.sub(r"#[^\r\n]*", "", source[last:place]) else ", "
+        return (last, last, comma + ", ".join(pairs)) if comma else (place, place, ", ".join(pairs))
+    indent = " " * root.start_mark.column if root is not None else ""
     ending = "" if not source or source.endswith(("\n", "\r")) else newline
-    return len(source), len(source), ending + "".join(pair + newline for pair in pairs)
+    return len(source), len(source), ending + "".join(indent + pair + newline for pair in pairs)

@@ -11,6 +11,7 @@ MAX_PAGE_BYTES = 8192
 """The size within which a page should stay; an embedder reads no further."""
 
 _LEGAL_STEM = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+# Of ten thousand names, nearly all match this, and need no closer look.
 _plainly_a_page = re.compile(r"[a-z0-9-]+\.md").fullmatch
 _DEBRIS = frozenset({".ds_store", "desktop.ini", "thumbs.db"})
 _MAX_STEM = 100
@@ -23,7 +24,7 @@ def is_debris(name: str) -> bool:
 
 def is_page(name: str) -> bool:
     """Whether a file of this name is a page. Illegal names count: they are listed, and reported."""
-    if _plainly_a_page(name):  # of ten thousand names, nearly all
+    if _plainly_a_page(name):
         return True
     return name.lower().endswith(PAGE_SUFFIX) and not is_debris(name)
 
@@ -49,7 +50,9 @@ def with_suffix(name: str) -> str:
 
 
 def plain_name_fault(name: str) -> str | None:
-    """Why `name` is no plain file name inside a field (separators, `..`, drive letters), or None."""
+    """Why `name` is no plain file name inside a field (a separator, `..`, a drive letter), or None."""
+    if _plainly_a_page(name):
+        return None
     if not name or name in (".", ".."):
         return "is empty or a folder"
     if "/" in name or "\\" in name:
@@ -58,6 +61,8 @@ def plain_name_fault(name: str) -> str | None:
         return "begins with a drive letter"
     if any(ord(ch) < 32 or ord(ch) == 127 for ch in name):
         return "contains a control character"
+    if any(0xD800 <= ord(ch) < 0xE000 for ch in name):
+        return "is not UTF-8"
     return None
 
 
@@ -65,7 +70,7 @@ def slug(title: str) -> str:
     """A legal stem made from a title in any script, at most 100 characters; `page` if nothing is left."""
     from slugify import slugify
 
-    return slugify(title, max_length=_MAX_STEM, word_boundary=True) or "page"
+    return slugify(title, max_length=_MAX_STEM, word_boundary=True, save_order=True) or "page"
 
 
 def model_code(index_name: str) -> str:

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from .frontmatter import Block, Problem, find_block, new_block, parse_block, set_keys
+from .frontmatter import Block, Problem, find_block, known_lines, new_block, parse_block, read_block, set_keys
 from .names import stem
 
 __all__ = ["Page", "Problem", "now", "with_filled_frontmatter", "with_keys"]
 
 _BOM = "\ufeff"
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)$")
 _SETEXT = re.compile(r" {0,3}=+[ \t]*$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
 class Page:
@@ -87,6 +87,11 @@ class Page:
         return self._block is not None
 
     @property
+    def frontmatter_is_valid(self) -> bool:
+        """Whether the block is keys and values in YAML, as it should be."""
+        return self._block is not None and read_block(self.text, self._block)[1] is None
+
+    @property
     def frontmatter(self) -> dict[str, Any]:
         """The keys of the block; where it is broken, those that are understood all the same."""
         return self._parsed[0]
@@ -136,6 +141,10 @@ class Page:
 
     def _text_of(self, key: str) -> str:
         value = self.frontmatter.get(key)
+        if isinstance(value, bool | int | float) and self._block is not None:
+            value = known_lines(self.text[self._block.start : self._block.end]).get(
+                key, value
+            )  # `title: Yes`, as written
         return "" if value is None or isinstance(value, dict | list) else " ".join(str(value).split())
 
 
@@ -152,11 +161,18 @@ def headings(body: str) -> Iterator[tuple[int, str]]:
             continue
         if fence:
             continue
-        if (heading := _HEADING.match(line)) and heading[1]:
-            yield number, heading[1]
+        if (heading := _HEADING.match(line)) and (text := _without_closing(heading[1])):
+            yield number, text
         elif previous.strip() and _SETEXT.match(line):
             yield number - 1, previous.strip()
         previous = line
+
+
+def _without_closing(heading: str) -> str:
+    """A heading's text without the `#` that may close it."""
+    text = heading.strip(" \t")
+    bare = text.rstrip("#")
+    return bare.rstrip(" \t") if not bare or bare[-1] in " \t" else text
 
 
 def now() -> str:

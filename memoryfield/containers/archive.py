@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..errors import ArchiveError, FieldNotFoundError, ReadOnlyError
-from ..names import ARCHIVE_SUFFIX, is_page
+from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault
 from .base import Entry, Skipped, check_plain, digest, digest_line
 
 
@@ -45,6 +45,8 @@ class ArchiveContainer:
                 skipped = Skipped(folder, "is a folder")
                 if skipped not in self._skipped:
                     self._skipped.append(skipped)
+            elif fault := plain_name_fault(info.filename):
+                self._skipped.append(Skipped(info.filename, f"has a name that {fault}"))
             elif not is_regular(info):
                 self._skipped.append(Skipped(info.filename, "is not a regular file"))
             else:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import FieldNotFoundError, ReadOnlyError
-from ..names import is_page
+from ..names import is_page, plain_name_fault
 from .base import Entry, Skipped, check_plain, digest, digest_line
 
 
@@ -52,6 +52,9 @@ class DirectoryContainer:
         with os.scandir(self.location) as listing:
             for item in listing:
                 if wanted and not wanted(item.name):
+                    continue
+                if fault := plain_name_fault(item.name):
+                    self._skipped.append(Skipped(item.name, f"has a name that {fault}"))
                     continue
                 try:
                     status: os.stat_result | None = item.stat(follow_symlinks=False)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from ..errors import UnknownModelError
 from .base import Embedder, Vector, page_input
 
-__all__ = ["DEFAULT_MODEL", "MODELS", "Embedder", "Vector", "find_embedder", "page_input"]
+__all__ = ["DEFAULT_MODEL", "MODELS", "Embedder", "Vector", "dimensions_of", "find_embedder", "page_input"]
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MODELS = ("nomic-embed-text-v1.5", DEFAULT_MODEL)
 """The known model codes; of several indexes, a search takes the first of them that answers."""
+
+
+def dimensions_of(model: str) -> int | None:
+    """The length of a model's vectors, or None where only the model itself can tell. Loads nothing."""
+    return {DEFAULT_MODEL: 384, "nomic-embed-text-v1.5": 768}.get(model)
 
 
 def find_embedder(model: str) -> Embedder:

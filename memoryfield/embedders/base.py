@@ -32,6 +32,14 @@ class Embedder(Protocol):
         """How many pages are worth giving at once."""
         ...
 
+    def load(self) -> None:
+        """Import what the embedder needs; what follows then computes mostly outside the interpreter.
+
+        Raises:
+            EmbedderUnavailableError: it is not installed.
+        """
+        ...
+
     def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
         """One vector a text, in order; an error in place of each that could not be embedded.
 

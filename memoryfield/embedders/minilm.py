@@ -12,6 +12,7 @@ import mmap
 import os
 import threading
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,11 @@ class MiniLM:
         self._tokenizer_made: Tokenizer | None = None
         self._session_made: Any = None
         self._queries = 0
+
+    def load(self) -> None:
+        _weights()
+        for library in ("numpy", "onnxruntime", "tokenizers"):
+            import_module(library)
 
     def unavailable(self) -> str:
         try:

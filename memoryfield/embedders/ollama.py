@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from ..errors import EmbedderError, EmbedderUnavailableError
@@ -42,6 +43,9 @@ class OllamaEmbedder:
         self._page_prefix = page_prefix
         self._query_prefix = query_prefix
         self._client_made: Any = None
+
+    def load(self) -> None:
+        import_module("ollama")
 
     def unavailable(self) -> str:
         try:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, Embedder, find_embedder, page_input
-from ..errors import IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError, UsageError
+from ..embedders import DEFAULT_MODEL, Embedder, dimensions_of, find_embedder, page_input
+from ..errors import EmbedderError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError, UsageError
 from ..index.files import discard_index, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..page import Page
@@ -67,7 +67,12 @@ class _QueryVector:
         self._vector = b""
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._make, args=(embedder, query), daemon=True)
-        self._thread.start()
+        try:
+            embedder.load()  # before the thread: imports would only take turns with what goes on here
+        except EmbedderError as error:
+            self._error = error
+        else:
+            self._thread.start()
 
     def _make(self, embedder: Embedder, query: str) -> None:
         try:
@@ -81,7 +86,8 @@ class _QueryVector:
         Raises:
             EmbedderError: what the embedder raised.
         """
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
         if self._error:
             raise self._error
         return self._vector
@@ -127,19 +133,20 @@ class _Search:
             The answer; or its index, fit for keyword search, where the model does not answer;
             or None where the index cannot be used at all.
         """
-        try:
-            embedder = find_embedder(code)
-        except UnknownModelError:
-            silent.append(f"no embedder is known for the index of {code}")
-            embedder = None
-        vector = _QueryVector(embedder, self.query) if embedder and self.mode != "keyword" else None
-        store = self._open(code, embedder)
+        embedder: Embedder | None = None
+        if self.mode != "keyword":
+            try:
+                embedder = find_embedder(code)
+            except UnknownModelError:
+                silent.append(f"no embedder is known for the index of {code}")
+        vector = _QueryVector(embedder, self.query) if embedder else None
+        store = self._open(code)
         if store is None:
             return None
         try:
-            self._freshen(store, embedder if vector else None)
+            self._freshen(store, embedder)
             if vector is None:
-                if self.mode != "keyword" or embedder is None:
+                if self.mode != "keyword":
                     return store
                 answer = self._rank(store, None, None)
             else:
@@ -149,35 +156,38 @@ class _Search:
             return store
         except DAMAGE as error:
             store.close()
-            return self._recover(code, embedder, silent, error)
+            return self._recover(code, silent, error)
         store.close()
         return answer
 
-    def _recover(
-        self, code: str, embedder: Embedder | None, silent: list[str], error: Exception
-    ) -> SearchResult | IndexStore | None:
-        """Damage that only showed while reading: delete the index, so that the next try makes it anew."""
-        self.notes.append(f"the index of {code} was damaged ({error})")
-        if not self.container.writable:
+    def _recover(self, code: str, silent: list[str], error: Exception) -> SearchResult | IndexStore | None:
+        """Damage that only showed while reading: make the index anew, once, and search again."""
+        if code not in self.files:
             return None
-        discard_index(self.container, code)
-        return self._try(code, silent) if index_files(self.container).get(code) else self._open(code, embedder)
+        self.notes.append(f"the index of {code} is damaged ({error}): it is made anew")
+        store = self._recreate(code)
+        if store is None:
+            return None
+        store.close()
+        del self.files[code]
+        return self._try(code, silent)
 
-    def _open(self, code: str, embedder: Embedder | None) -> IndexStore | None:
-        dimensions = embedder.dimensions if embedder else None
+    def _open(self, code: str) -> IndexStore | None:
         try:
-            return open_index(self.container, code, dimensions, name=self.files.get(code, ""))
+            return open_index(self.container, code, dimensions_of(code), name=self.files.get(code, ""))
         except IndexFileError as error:
             if not index_files(self.container).get(code):
                 self.notes.append(f"{error}: run `memoryfield embed --model {code}`")
                 return None
-            if not self.container.writable:
-                self.notes.append(str(error))
-                return None
-            self.notes.append(f"{error}: it is made anew")
+            self.notes.append(f"{error}{': it is made anew' if self.container.writable else ''}")
+        return self._recreate(code)
+
+    def _recreate(self, code: str) -> IndexStore | None:
+        if not self.container.writable:
+            return None
         try:
             discard_index(self.container, code)
-            return open_index(self.container, code, dimensions, create=True)
+            return open_index(self.container, code, dimensions_of(code), create=True)
         except (ReadOnlyError, IndexFileError, OSError) as error:
             self.notes.append(str(error))
             return None

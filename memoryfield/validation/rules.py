@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import uuid
 from collections.abc import Callable, Iterator
 
 from .. import names
 from ..containers import Container
-from ..frontmatter import find_block
+from ..errors import PageNameError
+from ..frontmatter import KeyPlace, find_block, key_places
 from ..page import Page
 from .report import Fault, Severity
 
 Rule = Callable[[Page], Iterator[Fault]]
 
-_DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _ZERO_OFFSETS = ("Z", "+00:00", "+0000")
 
 
@@ -29,6 +31,9 @@ def validate(container: Container) -> list[Fault]:
         pages += 1
         try:
             page = Page(entry.name, container.read(entry.name))
+        except PageNameError as error:
+            faults.append(Fault(entry.name, 0, "error", error.message))
+            continue
         except OSError as error:
             faults.append(Fault(entry.name, 0, "error", f"cannot be read: {error.strerror or error}"))
             continue
@@ -46,7 +51,7 @@ def validate(container: Container) -> list[Fault]:
 
 def _skipped(container: Container) -> Iterator[Fault]:
     for item in container.skipped():
-        if "link" in item.reason and names.is_page(item.name):
+        if item.reason != "is a folder" and names.is_page(item.name):
             yield Fault(item.name, 0, "error", f"{item.reason}; it is not read")
 
 
@@ -81,18 +86,21 @@ def _content(page: Page) -> Iterator[Fault]:
 
 def _frontmatter(page: Page) -> Iterator[Fault]:
     for problem in page.problems:
-        severity: Severity = "warning" if page.is_utf8 else "error"
-        if problem.message.startswith("not UTF-8"):
-            severity = "error"
+        severity: Severity = "error" if problem.message.startswith("not UTF-8") else "warning"
         yield Fault(page.filename, problem.line, severity, problem.message)
     if not page.has_frontmatter:
         yield Fault(page.filename, 1, "warning", "should begin with frontmatter")
-        return
-    if page.problems:
-        return
+    elif page.frontmatter_is_valid:
+        yield from _keys(page)
+
+
+def _keys(page: Page) -> Iterator[Fault]:
     for key in ("title", "uuid", "created", "updated"):
         if page.frontmatter.get(key) in (None, ""):
             yield Fault(page.filename, 1, "warning", f"the frontmatter should have {key}")
+    for key in ("title", "uuid", "summary"):
+        if isinstance(page.frontmatter.get(key), dict | list):
+            yield _at_key(page, key, "warning", f"{key} should be text")
 
 
 def _uuid(page: Page) -> Iterator[Fault]:
@@ -111,25 +119,37 @@ def _dates(page: Page) -> Iterator[Fault]:
         value = page.frontmatter.get(key)
         if value in (None, ""):
             continue
-        match = _DATETIME.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
+        zone = _zone(value)
+        place = _places(page).get(key)
+        if zone is None:
             yield _at_key(page, key, "warning", f"{key} should be an ISO 8601 datetime such as 2026-03-14T09:12:40Z")
-        elif match[1] not in _ZERO_OFFSETS:
+        elif zone not in _ZERO_OFFSETS:
             yield _at_key(page, key, "warning", f"{key} should be in UTC, with a Z at its end")
-        elif not re.search(rf"^{key}[ \t]*:[ \t]*[\"'|>]", _block(page), re.MULTILINE):
+        elif place and not place.quoted:
             yield _at_key(page, key, "warning", f"{key} should be a quoted string")
 
 
-def _block(page: Page) -> str:
+def _zone(value: object) -> str | None:
+    """The zone at the end of a datetime, empty if there is none; None for what is no datetime."""
+    match = _DATETIME.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    try:
+        datetime.datetime.fromisoformat(match[0])
+    except ValueError:
+        return None
+    return match[1] or ""
+
+
+def _places(page: Page) -> dict[str, KeyPlace]:
     block = find_block(page.text)
-    return page.text[block.start : block.end] if block else ""
+    return key_places(page.text, block) if block and block.closed else {}
 
 
 def _at_key(page: Page, key: str, severity: Severity, message: str) -> Fault:
     """A fault at the line on which a key stands."""
-    match = re.search(rf"^{re.escape(key)}[ \t]*:", _block(page), re.MULTILINE)
-    line = _block(page).count("\n", 0, match.start()) + 2 if match else 1
-    return Fault(page.filename, line, severity, message)
+    place = _places(page).get(key)
+    return Fault(page.filename, place.line if place else 1, severity, message)
 
 
 PAGE_RULES: tuple[Rule, ...] = (_name, _content, _frontmatter, _uuid, _dates)

@@ -72,6 +72,9 @@ class FreeEmbedder:
         self._numpy = np
         self._random = np.random.default_rng(7)
 
+    def load(self) -> None:
+        """Nothing to load."""
+
     def embed_pages(self, texts: list[str]) -> list[bytes]:
         """Random unit vectors."""
         vectors = self._random.standard_normal((len(texts), DIMENSIONS)).astype("<f4")
