@@ -81,7 +81,7 @@ class Field:
             raise NotEmptyError(f"{str(location)!r} is a file", hint="Choose a new or an empty folder.")
         path.mkdir(parents=True, exist_ok=True)
         field = cls.open(path)
-        title = title or path.resolve().name
+        title = " ".join(title.split()) or path.resolve().name
         text = f"# {title}\n\n{summary or _INTRODUCTION}\n"
         field.write(INDEX_PAGE, text, title=title, summary=summary)
         return field
@@ -115,13 +115,16 @@ class Field:
         found = [entry for entry in self.container.entries() if names.is_page(entry.name)]
         return sorted(found, key=lambda entry: entry.name)
 
-    def pages(self) -> Iterator[Page]:
-        """Every page that can be read, sorted by name."""
+    def pages(self, unreadable: list[tuple[str, str]] | None = None) -> Iterator[Page]:
+        """Every page that can be read, sorted by name; the others' names and reasons go into `unreadable`."""
         for entry in self.entries():
             try:
                 yield self._load(entry.name)
             except FileNotFoundError:
                 continue
+            except OSError as error:
+                if unreadable is not None:
+                    unreadable.append((entry.name, error.strerror or str(error)))
 
     def find(self, wanted: str) -> str:
         """The file name of a page: given by name, by name without `.md`, or by (the beginning of) its uuid.
@@ -131,9 +134,11 @@ class Field:
             UsageError: several uuids begin like this.
         """
         existing = [entry.name for entry in self.entries()]
-        for candidate in (wanted, wanted + names.PAGE_SUFFIX):
-            if candidate in existing:
-                return candidate
+        if wanted in existing:
+            return wanted
+        for name in existing:
+            if names.stem(name) == wanted:
+                return name
         if len(wanted) >= MIN_UUID_CHARS and re.fullmatch(r"[0-9A-Fa-f-]+", wanted):
             beginning = wanted.lower()
             holding = (page for page in self.pages() if beginning.encode() in page.raw.lower())
@@ -187,7 +192,7 @@ class Field:
             PageConflictError: the stored page has another sha256, or another uuid than the text.
             ReadOnlyError: the field cannot be written.
         """
-        raw = text.encode("utf-8") if isinstance(text, str) else text
+        raw = _encoded(text) if isinstance(text, str) else text
         title, summary = " ".join(title.split()), " ".join(summary.split())
         given = Page(name or "page.md", raw)
         if not name:
@@ -236,8 +241,12 @@ class Field:
             old = self.find(wanted)
             if new != old and self._stored(new) is not None and not self._is_same_file(old, new):
                 raise PageExistsError(f"{new} exists already", hint="Choose another name, or delete that page first.")
+            if new == old:
+                return old
             self.container.rename(old, new)
-        self._in_indexes("rename", old, new)
+        from .index.status import follow
+
+        follow(self.container, "rename", old, new)
         return old
 
     def _is_same_file(self, old: str, new: str) -> bool:
@@ -254,16 +263,10 @@ class Field:
         with self.container.lock():
             name = self.find(wanted)
             self.container.delete(name)
-        self._in_indexes("delete", name)
-        return name
-
-    def _in_indexes(self, change: Literal["rename", "delete"], name: str, new: str = "") -> None:
-        """Let every index follow. One that cannot is out of date, and the next sync mends it."""
-        from .index.files import index_files
         from .index.status import follow
 
-        for model in index_files(self.container):
-            follow(self.container, model, change, name, new)
+        follow(self.container, "delete", name)
+        return name
 
     def _stored(self, name: str) -> Page | None:
         try:
@@ -377,6 +380,14 @@ def check_page_name(name: str) -> str:
         f"{name!r} is no name for a page: lowercase letters, digits and hyphens only",
         hint=f"How about {names.slug(names.stem(name))}?",
     )
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise UsageError(f"line {line} of the text holds a lone surrogate, which UTF-8 cannot hold") from None
 
 
 def _check_uuid(page: Page, stored: Page | None) -> None:

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import apsw
+
 from .. import names
 from ..containers import Container, Entry
-from ..errors import NotEmptyError, RefusedError, UsageError
+from ..embedders import MODELS, dimensions_of
+from ..errors import IndexFileError, NotEmptyError, RefusedError, UsageError
 from ..index.files import index_files, open_index
-from ..index.store import DAMAGE
+from ..index.store import DAMAGE, IndexStore
+from ..index.sync import sync
 
 if TYPE_CHECKING:
     from ..field import Field
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 _EARLIEST = datetime.datetime(1980, 1, 1, tzinfo=datetime.UTC)
+_LATEST = datetime.datetime(2107, 12, 31, 23, 59, 58, tzinfo=datetime.UTC)
+_JOURNALS = ("-journal", "-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +123,25 @@ def _contents(container: Container) -> tuple[list[Entry], list[tuple[str, str]]]
     for entry in sorted(container.entries(), key=lambda entry: entry.name):
         if names.is_debris(entry.name):
             left_out.append((entry.name, "is no part of a field"))
-        elif entry.name.endswith(("-journal", "-wal", "-shm")):
+        elif _is_journal(entry.name):
             left_out.append((entry.name, "belongs to an index at work"))
         elif names.is_index(entry.name) and entry.name not in indexes:
             left_out.append((entry.name, "is a second index of the same model"))
         else:
             entries.append(entry)
+    folded: dict[str, str] = {}
+    for entry in entries:
+        other = folded.setdefault(entry.name.casefold(), entry.name)
+        if other != entry.name:
+            raise RefusedError(
+                f"{other} and {entry.name} would be one file on many systems", hint="Rename one of them."
+            )
     return entries, sorted(left_out)
+
+
+def _is_journal(name: str) -> bool:
+    """A file that SQLite keeps beside an index at work."""
+    return any(name.endswith(ending) and names.is_index(name.removesuffix(ending)) for ending in _JOURNALS)
 
 
 def _write(
@@ -153,7 +171,9 @@ def _write(
 
 
 def _info(entry: Entry) -> zipfile.ZipInfo:
-    moment = max(_EARLIEST, datetime.datetime.fromtimestamp(entry.mtime_ns // 1_000_000_000, datetime.UTC))
+    first, last = int(_EARLIEST.timestamp()), int(_LATEST.timestamp())
+    seconds = min(max(entry.mtime_ns // 1_000_000_000, first), last)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     info = zipfile.ZipInfo(entry.name, moment.timetuple()[:6])
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = 0o100644 << 16
@@ -166,25 +186,34 @@ class _NoCopyError(Exception):
 
 
 def _index_copy(container: Container, name: str) -> bytes:
-    """An index as it is at one moment, without the remains of deleted rows."""
-    model = next(code for code, filename in index_files(container).items() if filename == name)
-    handle, path = tempfile.mkstemp(suffix=names.INDEX_SUFFIX)
-    os.close(handle)
-    copy = Path(path)
+    """An index as it is at one moment, with nothing of pages that are gone or were changed since.
+
+    A database that is no index is an attachment like any other, and copied as it is.
+    """
+    model = next((code for code, filename in index_files(container).items() if filename == name), "")
     try:
-        store = open_index(container, model, None)
+        store = open_index(container, model, None, name=name)
+    except IndexFileError as error:
+        if model in MODELS:
+            raise _NoCopyError(error.message) from error
+        return container.read(name)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
         try:
-            copy.unlink()
-            store.connection.execute("VACUUM INTO ?", (path,))
-        finally:
-            store.close()
-        return copy.read_bytes()
-    except DAMAGE as error:
-        raise _NoCopyError(f"is damaged: {error}") from error
-    except Exception as error:
-        if isinstance(error, OSError):
-            raise
-        raise _NoCopyError(f"cannot be copied: {error}") from error
-    finally:
-        with suppress(FileNotFoundError):
-            copy.unlink()
+            try:
+                store.connection.execute("VACUUM INTO ?", (str(path),))
+            finally:
+                store.close()
+            copy = IndexStore.open(path, model, dimensions_of(model))
+            try:
+                if copy.has_own_tables:
+                    sync(container, copy, None)
+                    with copy.transaction():
+                        copy.forget_words()
+            finally:
+                copy.close()
+        except DAMAGE as error:
+            raise _NoCopyError(f"is damaged: {error}") from error
+        except apsw.Error as error:
+            raise _NoCopyError(f"cannot be copied: {error}") from error
+        return path.read_bytes()

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import secrets
 import shutil
+import unicodedata
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..containers.archive import is_regular, mtime_ns
-from ..errors import ArchiveError, FieldNotFoundError, NotEmptyError, UnsafeArchiveError
+from ..containers.archive import entry_name, is_regular, mtime_ns, open_zip, reading
+from ..errors import ArchiveError, NotEmptyError, UnsafeArchiveError
 from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault
 
 Progress = Callable[[int, int], None]
@@ -52,78 +53,111 @@ def unpack(archive: str | Path, dest: str | Path | None = None, *, progress: Pro
         raise NotEmptyError(f"{str(target)!r} is a file", hint="Choose a new or an empty folder.")
     if target.is_dir() and any(target.iterdir()):
         raise NotEmptyError(f"{str(target)!r} is not empty", hint="Choose a new or an empty folder.")
-    try:
-        opened = zipfile.ZipFile(source)
-    except FileNotFoundError:
-        raise FieldNotFoundError(f"no archive {str(source)!r}") from None
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        raise ArchiveError(f"{str(source)!r} is not a readable zip: {error}") from None
-    with opened:
-        infos = opened.infolist()
-        _check(infos)
-        return _extract(opened, infos, target, progress)
+    with open_zip(source) as opened:
+        infos = {entry_name(info): info for info in opened.infolist()}
+        _check(opened.infolist())
+        files, size = _extract_beside(opened, infos, target, progress)
+    pages = sum(is_page(name) and "/" not in name for name in infos)
+    return Unpacked(target, files, pages, size)
 
 
 def _check(infos: list[zipfile.ZipInfo]) -> None:
     """Refuse an archive with any entry that must not be written."""
     seen: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for info in infos:
-        name = info.filename
-        for part in (name[:-1] if info.is_dir() else name).split("/"):
-            if fault := plain_name_fault(part):
-                raise UnsafeArchiveError(f"the archive's entry {name!r} {fault}", entry=name)
+        name = entry_name(info)
         if "\x00" in info.orig_filename:
             raise UnsafeArchiveError(f"the archive's entry {info.orig_filename!r} hides its name", entry=name)
+        parts = (name[:-1] if info.is_dir() else name).split("/")
+        for part in parts:
+            if fault := plain_name_fault(part):
+                raise UnsafeArchiveError(f"the archive's entry {name!r} {fault}", entry=name)
         if not info.is_dir() and not is_regular(info):
             raise UnsafeArchiveError(f"the archive's entry {name!r} is a link or a special file", entry=name)
-        folded = name.casefold()
-        if folded in seen:
-            raise UnsafeArchiveError(f"the archive has both {seen[folded]!r} and {name!r}", entry=name)
-        seen[folded] = name
+        path = _folded("/".join(parts))
+        if path in seen or (path in folders and not info.is_dir()):
+            raise UnsafeArchiveError(f"the archive has both {seen.get(path, path)!r} and {name!r}", entry=name)
+        above = {_folded("/".join(parts[:depth])) for depth in range(1, len(parts) + info.is_dir())}
+        if files_above := above & {other for other in seen if not seen[other].endswith("/")}:
+            raise UnsafeArchiveError(f"the archive's {files_above.pop()!r} is a file and a folder", entry=name)
+        folders.update(dict.fromkeys(above, name))
+        seen[path] = name
+
+
+def _folded(path: str) -> str:
+    """A name as a file system sees it that tells neither capitals nor Unicode's normal forms apart."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+def _extract_beside(
+    opened: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], target: Path, progress: Progress | None
+) -> tuple[int, int]:
+    """Extract into a folder beside the target, or in it where it exists, and put it in its place when complete."""
+    made = [folder for folder in target.parents if not folder.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    there = target.is_dir()
+    temporary = (target / "x" if there else target).with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
+    try:
+        temporary.mkdir()
+        counts = _extract(opened, infos, temporary, progress)
+        if there:
+            for item in list(temporary.iterdir()):
+                item.rename(target / item.name)
+            temporary.rmdir()
+        else:
+            temporary.rename(target)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        for folder in made:
+            folder.rmdir()
+        raise
+    return counts
 
 
 def _extract(
-    opened: zipfile.ZipFile, infos: list[zipfile.ZipInfo], target: Path, progress: Progress | None
-) -> Unpacked:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    opened: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], folder: Path, progress: Progress | None
+) -> tuple[int, int]:
+    """Write all entries; how many files, how many bytes."""
     files = size = 0
-    try:
-        temporary.mkdir()
-        for done, info in enumerate(infos, 1):
-            path = temporary / info.filename
-            if info.is_dir():
-                path.mkdir(parents=True, exist_ok=True)
-            else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                size += _extract_one(opened, info, path)
-                files += 1
-            if progress:
-                progress(done, len(infos))
-        if target.is_dir():
-            target.rmdir()  # empty, as was checked
-        temporary.rename(target)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    pages = sum(is_page(info.filename) and "/" not in info.filename for info in infos)
-    return Unpacked(target, files, pages, size)
+    for done, (name, info) in enumerate(infos.items(), 1):
+        path = folder / name
+        (path if info.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)
+        if not info.is_dir():
+            size += _extract_one(opened, info, path)
+            files += 1
+        if progress:
+            progress(done, len(infos))
+    return files, size
 
 
 def _extract_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> int:
     """Write one entry. It may not grow beyond the size that it declares."""
     size = 0
-    try:
-        with opened.open(info) as source, path.open("xb") as file:
-            while chunk := source.read(_CHUNK):
-                size += len(chunk)
-                if size > info.file_size:
-                    raise UnsafeArchiveError(
-                        f"the archive's entry {info.filename!r} is larger than it says", entry=info.filename
-                    )
-                file.write(chunk)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise ArchiveError(f"the archive's entry {info.filename!r} cannot be read: {error}") from error
+    with path.open("xb") as file:
+        for chunk in _chunks(opened, info):
+            size += len(chunk)
+            if size > info.file_size:
+                raise UnsafeArchiveError(
+                    f"the archive's entry {info.filename!r} is larger than it says", entry=info.filename
+                )
+            file.write(chunk)
     moment = mtime_ns(info)
     os.utime(path, ns=(moment, moment))
     return size
+
+
+def _chunks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    """An entry's bytes, piece by piece.
+
+    Raises:
+        ArchiveError: it is damaged, encrypted, or compressed in a way that is not known here.
+    """
+    wary = copy.copy(info)
+    wary.file_size += 1  # else zipfile stops at the declared size, whatever follows
+    try:
+        with reading(info.filename), opened.open(wary) as source:
+            while chunk := source.read(_CHUNK):
+                yield chunk
+    except OSError as error:
+        raise ArchiveError(f"the archive's entry {info.filename!r} {error.strerror}") from error

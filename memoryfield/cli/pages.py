@@ -195,15 +195,21 @@ def list_pages(
       $ memoryfield list --sort updated
     """
     with open_field(field) as opened:
-        rows = [_row(page) for page in opened.pages()]
+        unreadable: list[tuple[str, str]] = []
+        rows = [_row(page) for page in opened.pages(unreadable)]
         key = {"name": "filename", "size": "bytes"}.get(sort.value, sort.value)
         descending = sort in (SortKey.UPDATED, SortKey.CREATED, SortKey.SIZE)
         rows.sort(key=lambda row: row["filename"])
         rows.sort(key=lambda row: _sortable(row[key]), reverse=descending != reverse)
+        failed = [{"filename": name, "reason": reason} for name, reason in unreadable]
         if as_json:
-            print_json({"field": opened.name, "pages": rows})
-            return
-    _print_list(rows)
+            print_json({"field": opened.name, "pages": rows, "failed": failed})
+        else:
+            _print_list(rows)
+    for name, reason in unreadable:
+        say(f"error: {name}: {reason}")
+    if unreadable:
+        raise typer.Exit(1)
 
 
 def _row(page: Page) -> dict[str, Any]:

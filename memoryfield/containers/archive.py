@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import stat
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import ArchiveError, FieldNotFoundError, ReadOnlyError
+from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
 from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault
 from .base import Entry, Skipped, check_plain, digest, digest_line
 
@@ -28,39 +28,34 @@ class ArchiveContainer:
     def __init__(self, location: Path) -> None:
         self.location = location
         self.name = location.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip")
-        try:
-            self._zip = zipfile.ZipFile(location)
-        except FileNotFoundError:
-            raise FieldNotFoundError(f"no archive {str(location)!r}") from None
-        except (zipfile.BadZipFile, NotImplementedError) as error:
-            raise ArchiveError(f"{str(location)!r} is not a readable zip: {error}") from None
-        self._entries: dict[str, Entry] = {}
+        self._zip = open_zip(location)
+        self._infos: dict[str, zipfile.ZipInfo] = {}
         self._skipped: list[Skipped] = []
         self._list()
 
     def _list(self) -> None:
         for info in self._zip.infolist():
-            if info.is_dir() or "/" in info.filename:
-                folder = info.filename.split("/", 1)[0]
-                skipped = Skipped(folder, "is a folder")
+            name = entry_name(info)
+            if "/" in name:
+                skipped = Skipped(name.split("/", 1)[0], "is a folder")
                 if skipped not in self._skipped:
                     self._skipped.append(skipped)
-            elif fault := plain_name_fault(info.filename):
-                self._skipped.append(Skipped(info.filename, f"has a name that {fault}"))
+            elif fault := plain_name_fault(name):
+                self._skipped.append(Skipped(name, f"has a name that {fault}"))
             elif not is_regular(info):
-                self._skipped.append(Skipped(info.filename, "is not a regular file"))
+                self._skipped.append(Skipped(name, "is not a regular file"))
             else:
-                self._entries[info.filename] = Entry(info.filename, info.file_size, mtime_ns(info), info.CRC)
+                self._infos[name] = info
 
     def names(self) -> list[str]:
-        return list(self._entries)
+        return list(self._infos)
 
     def fingerprint(self) -> str:
         pages = (entry for entry in self.entries() if is_page(entry.name))
         return digest("crc", [digest_line(page.name, page.size, page.crc32 or 0) for page in pages])
 
     def entries(self) -> list[Entry]:
-        return list(self._entries.values())
+        return [_entry(name, info) for name, info in self._infos.items()]
 
     def skipped(self) -> list[Skipped]:
         return self._skipped
@@ -68,17 +63,14 @@ class ArchiveContainer:
     def entry(self, name: str) -> Entry:
         check_plain(name)
         try:
-            return self._entries[name]
+            return _entry(name, self._infos[name])
         except KeyError:
             raise FileNotFoundError(2, "no such file in the archive", name) from None
 
     def read(self, name: str, limit: int | None = None) -> bytes:
         self.entry(name)
-        try:
-            with self._zip.open(name) as file:
-                return file.read() if limit is None else file.read(limit)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-            raise OSError(5, f"cannot be read from the archive: {error}", name) from error
+        with reading(name), self._zip.open(self._infos[name]) as file:
+            return file.read() if limit is None else file.read(limit)
 
     def local_path(self, name: str) -> Path | None:
         return None
@@ -105,6 +97,48 @@ class ArchiveContainer:
 
     def close(self) -> None:
         self._zip.close()
+
+
+def open_zip(location: Path) -> zipfile.ZipFile:
+    """A zip, its directory read.
+
+    Raises:
+        FieldNotFoundError: there is no such file.
+        ArchiveError: it is not a zip that can be read.
+    """
+    try:
+        return zipfile.ZipFile(location)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise FieldNotFoundError(f"no archive {str(location)!r}") from None
+    except PermissionError:
+        raise
+    except Exception as error:  # zipfile lets through whatever its parts raise
+        raise ArchiveError(f"{str(location)!r} is not a readable zip: {error}") from None
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Say which entry could not be read, as an `OSError`, whatever was wrong with it."""
+    try:
+        yield
+    except MemoryfieldError:
+        raise
+    except Exception as error:  # zipfile lets through whatever its parts raise
+        raise OSError(errno.EIO, f"cannot be read from the archive: {error}", name) from error
+
+
+def entry_name(info: zipfile.ZipInfo) -> str:
+    """An entry's name. Names that are UTF-8 without saying so, as many tools write them, are taken as UTF-8."""
+    if info.flag_bits & 0x800:
+        return info.filename
+    try:
+        return info.filename.encode("cp437").decode("utf-8")
+    except UnicodeError:
+        return info.filename
+
+
+def _entry(name: str, info: zipfile.ZipInfo) -> Entry:
+    return Entry(name, info.file_size, mtime_ns(info), info.CRC)
 
 
 def is_regular(info: zipfile.ZipInfo) -> bool:

@@ -101,6 +101,7 @@ class DirectoryContainer:
         return Entry(name, status.st_size, status.st_mtime_ns)
 
     def read(self, name: str, limit: int | None = None) -> bytes:
+        self.entry(name)  # a pipe would be waited for
         with self._path(name).open("rb") as file:
             return file.read() if limit is None else file.read(limit)
 
@@ -110,7 +111,9 @@ class DirectoryContainer:
     def write(self, name: str, data: bytes) -> None:
         path = self._path(name).resolve() if (self.location / name).is_symlink() else self._path(name)
         with self._read_only_errors():
-            temporary = path.with_name(f".{name}.{secrets.token_hex(4)}.tmp")
+            if path.exists():
+                self.entry(name)
+            temporary = path.with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
             try:
                 self._write_through(temporary, data, path)
                 os.replace(temporary, path)  # noqa: PTH105
@@ -143,6 +146,8 @@ class DirectoryContainer:
 
     def rename(self, old: str, new: str) -> None:
         source, target = self._path(old), self._path(new)
+        if target.exists():
+            self.entry(new)
         with self._read_only_errors():
             source.rename(target)
             self._flush_folder()

@@ -21,7 +21,7 @@ def index_files(container: Container) -> dict[str, str]:
     for name in sorted(filter(is_index, names)):
         if not _is_file(container, name):
             continue
-        code = _code(name)
+        code = code_of(name)
         if code not in found or name == code + INDEX_SUFFIX:
             found[code] = name
     order = {model: place for place, model in enumerate(MODELS)}
@@ -36,8 +36,8 @@ def _is_file(container: Container, name: str) -> bool:
     return True
 
 
-def _code(name: str) -> str:
-    """The model code with which a file name begins: a known one, else all of it."""
+def code_of(name: str) -> str:
+    """The model code with which an index's file name begins: a known one, else all of it."""
     stem = model_code(name)
     known = [model for model in MODELS if stem.startswith(model) and not stem[len(model) :][:1].isalnum()]
     return max(known, key=len, default=stem)

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, find_embedder
+from ..embedders import DEFAULT_MODEL, MODELS, find_embedder
 from ..errors import IndexFileError, ReadOnlyError, UnknownModelError
-from .files import discard_index, index_files, open_index
+from ..names import is_index
+from .files import code_of, discard_index, index_files, open_index
 from .store import DAMAGE, IndexStore
 from .sync import Progress, SyncReport, look, really_changed, sync
 
@@ -37,7 +38,7 @@ def sync_index(
     container: Container, model: str | None, *, rebuild: bool = False, progress: Progress | None = None
 ) -> SyncReport:
     """Bring one index up to date, made if it is not there, made anew if it is damaged or `rebuild` says so."""
-    model = model or next(iter(index_files(container)), DEFAULT_MODEL)
+    model = model or next((code for code in index_files(container) if code in MODELS), DEFAULT_MODEL)
     embedder = find_embedder(model)
     if not container.writable:
         with container.lock():  # an archive says how to go on
@@ -65,24 +66,27 @@ def sync_index(
     return report
 
 
-def follow(container: Container, model: str, change: Literal["rename", "delete"], name: str, new: str = "") -> None:
-    """Let an index follow a page's new name or its deletion."""
-    try:
-        store = open_index(container, model, None)
-    except IndexFileError:
-        return
-    try:
-        if store.writable and store.has_own_tables:
+def follow(container: Container, change: Literal["rename", "delete"], name: str, new: str = "") -> None:
+    """Let every index follow a page's new name or its deletion, whoever made it.
+
+    One that cannot be written or read is passed over: the next sync mends it.
+    """
+    for filename in filter(is_index, container.names()):
+        try:
+            store = open_index(container, code_of(filename), None, name=filename)
+        except (IndexFileError, OSError, apsw.Error):
+            continue
+        try:
             with store.transaction():
                 if change == "rename":
                     store.rename(name, new)
                 else:
                     store.remove([name])
                     store.forget_words()
-    except DAMAGE:
-        return
-    finally:
-        store.close()
+        except apsw.Error:
+            continue
+        finally:
+            store.close()
 
 
 def index_status(container: Container) -> list[IndexStatus]:

@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A page as it goes into the index. `vector` is None where there is none, or the stored one stays."""
+    """A page as it goes into the index. Without a `vector`, one that is stored for the same bytes stays."""
 
     filename: str
     size: int
@@ -102,7 +102,8 @@ class IndexStore:
         connection = apsw.Connection(":memory:")
         try:
             if content:
-                connection.deserialize("main", content)
+                # A file in WAL mode cannot be read from memory: say that its journal is a plain one.
+                connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
             return cls._checked(connection, name, model, dimensions, True, not content)
         except DAMAGE as error:
             connection.close()
@@ -284,8 +285,11 @@ class IndexStore:
                     record.vector,
                 ),
             )
-        elif record.fault is not None:
-            self.connection.execute("DELETE FROM pages WHERE filename = ?", (record.filename,))
+        else:
+            self.connection.execute(
+                "DELETE FROM pages WHERE filename = ? AND (sha256_hash <> ? OR ?)",
+                (record.filename, record.sha256, record.fault is not None),
+            )
 
     def touch(self, filename: str, size: int, mtime_ns: int, crc32: int, indexed_ns: int) -> None:
         """The file has another time and the same bytes."""
@@ -298,22 +302,26 @@ class IndexStore:
     def rename(self, old: str, new: str) -> None:
         """A page's rows get its new name."""
         self.remove([new])
-        self.connection.execute("UPDATE memoryfield_files SET filename = ? WHERE filename = ?", (new, old))
+        if self.has_own_tables:
+            self.connection.execute("UPDATE memoryfield_files SET filename = ? WHERE filename = ?", (new, old))
         self.connection.execute("UPDATE pages SET filename = ? WHERE filename = ?", (new, old))
 
     def remove(self, filenames: Sequence[str]) -> None:
         """Drop the rows of pages."""
         for name in filenames:
+            self.connection.execute("DELETE FROM pages WHERE filename = ?", (name,))
+            if not self.has_own_tables:
+                continue
             self.connection.execute(
                 "DELETE FROM memoryfield_keyword WHERE rowid = (SELECT id FROM memoryfield_files WHERE filename = ?)",
                 (name,),
             )
             self.connection.execute("DELETE FROM memoryfield_files WHERE filename = ?", (name,))
-            self.connection.execute("DELETE FROM pages WHERE filename = ?", (name,))
 
     def forget_words(self) -> None:
         """Take the words of deleted rows out of the file; until then, the keyword table keeps them."""
-        self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
+        if self.has_own_tables:
+            self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
 
 
 def iso_time(mtime_ns: int) -> str:
