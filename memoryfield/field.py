@@ -134,8 +134,9 @@ class Field:
             UsageError: several uuids begin like this.
         """
         existing = [entry.name for entry in self.entries()]
-        if wanted in existing:
-            return wanted
+        for candidate in (wanted, wanted + names.PAGE_SUFFIX):
+            if candidate in existing:
+                return candidate
         for name in existing:
             if names.stem(name) == wanted:
                 return name

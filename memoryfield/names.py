@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 PAGE_SUFFIX = ".md"
 INDEX_SUFFIX = ".sqlite3"
@@ -15,6 +16,8 @@ _LEGAL_STEM = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _plainly_a_page = re.compile(r"[a-z0-9-]+\.md").fullmatch
 _DEBRIS = frozenset({".ds_store", "desktop.ini", "thumbs.db"})
 _MAX_STEM = 100
+_RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
+"""Names that Windows keeps for devices, with whatever suffix."""
 
 
 def is_debris(name: str) -> bool:
@@ -66,11 +69,17 @@ def plain_name_fault(name: str) -> str | None:
     return None
 
 
+def folded(name: str) -> str:
+    """A name as a file system sees it that tells neither capitals nor Unicode's normal forms apart."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
 def slug(title: str) -> str:
     """A legal stem made from a title in any script, at most 100 characters; `page` if nothing is left."""
     from slugify import slugify
 
-    return slugify(title, max_length=_MAX_STEM, word_boundary=True, save_order=True) or "page"
+    made = slugify(title, max_length=_MAX_STEM, word_boundary=True, save_order=True) or "page"
+    return f"{made}-page" if _RESERVED.fullmatch(made) else made
 
 
 def model_code(index_name: str) -> str:

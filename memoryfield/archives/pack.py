@@ -19,7 +19,7 @@ import apsw
 from .. import names
 from ..containers import Container, Entry
 from ..embedders import MODELS, dimensions_of
-from ..errors import IndexFileError, NotEmptyError, RefusedError, UsageError
+from ..errors import IndexFileError, NotEmptyError, PageNameError, RefusedError, UsageError
 from ..index.files import index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..index.sync import sync
@@ -83,10 +83,10 @@ def pack(
     entries, left_out = _contents(container)
     if not any(names.is_page(entry.name) for entry in entries):
         raise UsageError(f"the field {container.name!r} has no pages to pack")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
-            packed = _write(container, file, entries, left_out, progress)
+            packed, indexes = _write(container, file, entries, left_out, progress)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
@@ -101,8 +101,8 @@ def pack(
         bytes=target.stat().st_size,
         sha256=digest,
         pages=sum(names.is_page(name) for name in packed),
-        attachments=sum(not names.is_page(name) and not names.is_index(name) for name in packed),
-        indexes=[name for name in packed if names.is_index(name)],
+        attachments=sum(not names.is_page(name) and name not in indexes for name in packed),
+        indexes=indexes,
         left_out=left_out,
     )
 
@@ -131,7 +131,7 @@ def _contents(container: Container) -> tuple[list[Entry], list[tuple[str, str]]]
             entries.append(entry)
     folded: dict[str, str] = {}
     for entry in entries:
-        other = folded.setdefault(entry.name.casefold(), entry.name)
+        other = folded.setdefault(names.folded(entry.name), entry.name)
         if other != entry.name:
             raise RefusedError(
                 f"{other} and {entry.name} would be one file on many systems", hint="Rename one of them."
@@ -150,13 +150,18 @@ def _write(
     entries: list[Entry],
     left_out: list[tuple[str, str]],
     progress: Progress | None,
-) -> list[str]:
+) -> tuple[list[str], list[str]]:
+    """Fill the archive; the names of all files in it, and of the indexes among them."""
     packed: list[str] = []
+    indexes: list[str] = []
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for done, entry in enumerate(entries, 1):
             try:
-                is_index = names.is_index(entry.name)
-                content = _index_copy(container, entry.name) if is_index else container.read(entry.name)
+                content = _index_copy(container, entry.name) if names.is_index(entry.name) else None
+                if content is not None:
+                    indexes.append(entry.name)
+                else:
+                    content = container.read(entry.name)
             except FileNotFoundError:
                 left_out.append((entry.name, "was gone before it was read"))
                 continue
@@ -167,7 +172,7 @@ def _write(
             packed.append(entry.name)
             if progress:
                 progress(done, len(entries))
-    return packed
+    return packed, indexes
 
 
 def _info(entry: Entry) -> zipfile.ZipInfo:
@@ -185,10 +190,11 @@ class _NoCopyError(Exception):
     """An index that is left out, and why."""
 
 
-def _index_copy(container: Container, name: str) -> bytes:
-    """An index as it is at one moment, with nothing of pages that are gone or were changed since.
+def _index_copy(container: Container, name: str) -> bytes | None:
+    """An index as it is at one moment, with nothing of pages that are gone or have changed since.
 
-    A database that is no index is an attachment like any other, and copied as it is.
+    Returns:
+        None for a database that is no index: it is an attachment like any other.
     """
     model = next((code for code, filename in index_files(container).items() if filename == name), "")
     try:
@@ -196,7 +202,7 @@ def _index_copy(container: Container, name: str) -> bytes:
     except IndexFileError as error:
         if model in MODELS:
             raise _NoCopyError(error.message) from error
-        return container.read(name)
+        return None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         try:
@@ -206,10 +212,7 @@ def _index_copy(container: Container, name: str) -> bytes:
                 store.close()
             copy = IndexStore.open(path, model, dimensions_of(model))
             try:
-                if copy.has_own_tables:
-                    sync(container, copy, None)
-                    with copy.transaction():
-                        copy.forget_words()
+                _settle(container, copy)
             finally:
                 copy.close()
         except DAMAGE as error:
@@ -217,3 +220,22 @@ def _index_copy(container: Container, name: str) -> bytes:
         except apsw.Error as error:
             raise _NoCopyError(f"cannot be copied: {error}") from error
         return path.read_bytes()
+
+
+def _settle(container: Container, copy: IndexStore) -> None:
+    """Take out of a copied index what is not of the pages as they are now."""
+    if copy.has_own_tables:
+        sync(container, copy, None)
+        with copy.transaction():
+            copy.forget_words()
+        return
+    stale: list[str] = []
+    for name, sha256 in copy.connection.execute("SELECT filename, sha256_hash FROM pages"):
+        try:
+            current = hashlib.sha256(container.read(str(name))).digest()
+        except (OSError, PageNameError):
+            current = b""
+        if current != sha256:
+            stale.append(str(name))
+    with copy.transaction():
+        copy.remove(stale)

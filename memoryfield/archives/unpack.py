@@ -6,16 +6,16 @@ import copy
 import os
 import secrets
 import shutil
-import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..containers.archive import entry_name, is_regular, mtime_ns, open_zip, reading
 from ..errors import ArchiveError, NotEmptyError, UnsafeArchiveError
-from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault
+from ..names import ARCHIVE_SUFFIX, folded, is_page, plain_name_fault
 
 Progress = Callable[[int, int], None]
 _CHUNK = 1 << 20
@@ -69,25 +69,21 @@ def _check(infos: list[zipfile.ZipInfo]) -> None:
         name = entry_name(info)
         if "\x00" in info.orig_filename:
             raise UnsafeArchiveError(f"the archive's entry {info.orig_filename!r} hides its name", entry=name)
-        parts = (name[:-1] if info.is_dir() else name).split("/")
+        is_folder = name.endswith("/")
+        parts = name.removesuffix("/").split("/")
         for part in parts:
             if fault := plain_name_fault(part):
                 raise UnsafeArchiveError(f"the archive's entry {name!r} {fault}", entry=name)
-        if not info.is_dir() and not is_regular(info):
+        if not is_folder and not is_regular(info):
             raise UnsafeArchiveError(f"the archive's entry {name!r} is a link or a special file", entry=name)
-        path = _folded("/".join(parts))
-        if path in seen or (path in folders and not info.is_dir()):
+        path = folded("/".join(parts))
+        if path in seen or (path in folders and not is_folder):
             raise UnsafeArchiveError(f"the archive has both {seen.get(path, path)!r} and {name!r}", entry=name)
-        above = {_folded("/".join(parts[:depth])) for depth in range(1, len(parts) + info.is_dir())}
+        above = {folded("/".join(parts[:depth])) for depth in range(1, len(parts) + is_folder)}
         if files_above := above & {other for other in seen if not seen[other].endswith("/")}:
             raise UnsafeArchiveError(f"the archive's {files_above.pop()!r} is a file and a folder", entry=name)
         folders.update(dict.fromkeys(above, name))
         seen[path] = name
-
-
-def _folded(path: str) -> str:
-    """A name as a file system sees it that tells neither capitals nor Unicode's normal forms apart."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
 def _extract_beside(
@@ -109,8 +105,9 @@ def _extract_beside(
             temporary.rename(target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
-        for folder in made:
-            folder.rmdir()
+        with suppress(OSError):
+            for folder in made:
+                folder.rmdir()
         raise
     return counts
 
@@ -122,8 +119,9 @@ def _extract(
     files = size = 0
     for done, (name, info) in enumerate(infos.items(), 1):
         path = folder / name
-        (path if info.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)
-        if not info.is_dir():
+        is_folder = name.endswith("/")
+        (path if is_folder else path.parent).mkdir(parents=True, exist_ok=True)
+        if not is_folder:
             size += _extract_one(opened, info, path)
             files += 1
         if progress:

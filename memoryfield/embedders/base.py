@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Protocol
 
-from ..errors import EmbedderError
+from ..errors import EmbedderError, EmbedderUnavailableError
 from ..names import MAX_PAGE_BYTES
 
 Vector = bytes
@@ -62,6 +63,18 @@ class Embedder(Protocol):
         ...
 
 
+def import_library(name: str) -> None:
+    """Import a library that only some embedder needs.
+
+    Raises:
+        EmbedderUnavailableError: it is not installed, or cannot be loaded here.
+    """
+    try:
+        import_module(name)
+    except ImportError as error:
+        raise EmbedderUnavailableError(f"{name} cannot be loaded: {error}", hint=f"Run `pip install {name}`.") from None
+
+
 def page_input(raw: bytes) -> str:
     """What an embedder reads of a page: the complete file, cut at 8,192 bytes on a character boundary."""
     return raw[:MAX_PAGE_BYTES].decode("utf-8", "ignore")
@@ -75,12 +88,14 @@ def unit_vector(values: Sequence[float], dimensions: int | None, what: str) -> V
     """
     if dimensions is not None and len(values) != dimensions:
         raise EmbedderError(f"{what}: the vector has {len(values)} dimensions instead of {dimensions}")
-    length = math.sqrt(math.fsum(value * value for value in values))
-    if not math.isfinite(length):
+    if not all(map(math.isfinite, values)):
         raise EmbedderError(f"{what}: the vector holds values that are not finite")
-    if length == 0:
+    greatest = max(map(abs, values), default=0.0)
+    if greatest == 0:
         raise EmbedderError(f"{what}: the vector is all zeros")
-    return struct.pack(f"<{len(values)}f", *(value / length for value in values))
+    scaled = [value / greatest for value in values]  # so that no square overflows
+    length = math.sqrt(math.fsum(value * value for value in scaled))
+    return struct.pack(f"<{len(values)}f", *(value / length for value in scaled))
 
 
 def mean_vector(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:

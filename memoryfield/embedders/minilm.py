@@ -12,13 +12,12 @@ import mmap
 import os
 import threading
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EmbedderError, EmbedderUnavailableError
-from .base import Vector
+from .base import Vector, import_library
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,11 +61,12 @@ class MiniLM:
     def load(self) -> None:
         _weights()
         for library in ("numpy", "onnxruntime", "tokenizers"):
-            import_module(library)
+            import_library(library)
 
     def unavailable(self) -> str:
         try:
-            _weights()
+            self.load()
+            _check_weights(_weights())
         except EmbedderUnavailableError as error:
             return str(error)
         return ""
@@ -92,7 +92,7 @@ class MiniLM:
         return _mean(vectors, windows)
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        encodings = self._tokenizer.encode_batch([_valid(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     @property
@@ -141,6 +141,11 @@ class MiniLM:
         finally:
             pool.shutdown(cancel_futures=True)
         return result
+
+
+def _valid(text: str) -> str:
+    """A text without lone surrogates, which the tokenizer refuses."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _cores() -> int:

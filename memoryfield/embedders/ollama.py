@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 from ..errors import EmbedderError, EmbedderUnavailableError
-from .base import Vector, mean_vector, unit_vector
+from .base import Vector, import_library, mean_vector, unit_vector
 
 ATTEMPTS = 4
 FIRST_WAIT = 0.25
 """Seconds before the second attempt; each further wait is twice as long."""
+
+TIMEOUT = 120
+"""Seconds for one request."""
 
 _TOO_LONG = ("context length", "exceeds", "too long")
 
@@ -45,20 +47,27 @@ class OllamaEmbedder:
         self._client_made: Any = None
 
     def load(self) -> None:
-        import_module("ollama")
+        import_library("ollama")
 
     def unavailable(self) -> str:
         try:
             names = [model.model or "" for model in self._ask(lambda client: client.list(), attempts=1).models]
         except EmbedderError as error:
             return str(error)
-        if not any(name == self._tag or name.split(":")[0] == self._tag for name in names):
+        if self._tag not in names and f"{self._tag}:latest" not in names:
             return str(self._missing())
         return ""
 
     def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
         try:
             return [*self._vectors([self._page_prefix + text for text in texts])]
+        except _FailedError:
+            if len(texts) == 1:
+                raise
+            found = [self._one(text, self._page_prefix, attempts=1) for text in texts]
+            if all(isinstance(answer, EmbedderError) for answer in found):
+                raise
+            return found
         except EmbedderUnavailableError:
             raise
         except EmbedderError:  # one of them spoils the request: find out which
@@ -70,12 +79,14 @@ class OllamaEmbedder:
             raise found
         return found
 
-    def _one(self, text: str, prefix: str) -> Vector | EmbedderError:
+    def _one(self, text: str, prefix: str, attempts: int = ATTEMPTS) -> Vector | EmbedderError:
         try:
-            return self._vectors([prefix + text])[0]
+            return self._vectors([prefix + text], attempts)[0]
         except _TooLongError:
             return self._halved(text, prefix)
-        except EmbedderUnavailableError:
+        except EmbedderUnavailableError as error:
+            if attempts == 1 and isinstance(error, _FailedError):
+                return error
             raise
         except EmbedderError as error:
             return error
@@ -94,8 +105,9 @@ class OllamaEmbedder:
             vectors.append(found)
         return mean_vector(vectors, [len(part) for part in parts])
 
-    def _vectors(self, texts: Sequence[str]) -> list[Vector]:
-        answer = self._ask(lambda client: client.embed(model=self._tag, input=list(texts), truncate=False))
+    def _vectors(self, texts: Sequence[str], attempts: int = ATTEMPTS) -> list[Vector]:
+        valid = [text.encode("utf-8", "replace").decode() for text in texts]
+        answer = self._ask(lambda client: client.embed(model=self._tag, input=valid, truncate=False), attempts)
         if len(answer.embeddings) != len(texts):
             raise EmbedderError(f"{self._tag} gave {len(answer.embeddings)} vectors for {len(texts)} texts")
         vectors = [unit_vector(values, self.dimensions, self._tag) for values in answer.embeddings]
@@ -107,10 +119,11 @@ class OllamaEmbedder:
         import httpx
         import ollama
 
+        client = self._client()
         wait = FIRST_WAIT
         for attempt in range(1, attempts + 1):
             try:
-                return call(self._client())
+                return call(client)
             except ollama.ResponseError as error:
                 if error.status_code == 404:
                     raise self._missing() from None
@@ -129,7 +142,8 @@ class OllamaEmbedder:
             if attempt < attempts:
                 time.sleep(wait)
                 wait *= 2
-        raise EmbedderUnavailableError(f"Ollama at {self._host()} failed {attempts} times: {fault}")
+        times = f" {attempts} times" if attempts > 1 else ""
+        raise _FailedError(f"Ollama at {self._host()} failed{times}: {fault}")
 
     def _missing(self) -> EmbedderUnavailableError:
         return EmbedderUnavailableError(
@@ -144,8 +158,17 @@ class OllamaEmbedder:
         if self._client_made is None:
             import ollama
 
-            self._client_made = ollama.Client(timeout=120)
+            try:
+                self._client_made = ollama.Client(timeout=TIMEOUT)
+            except ValueError as error:
+                raise EmbedderUnavailableError(
+                    f"no Ollama server can be asked: {error}", hint="OLLAMA_HOST should be like localhost:11434."
+                ) from None
         return self._client_made
+
+
+class _FailedError(EmbedderUnavailableError):
+    """The server answered, with an error of its own each time: it, or one of the texts, is the cause."""
 
 
 class _TooLongError(EmbedderError):

@@ -9,7 +9,7 @@ import apsw
 
 from ..containers import Container
 from ..embedders import MODELS
-from ..errors import IndexFileError, ReadOnlyError
+from ..errors import IndexFileError, PageNameError, ReadOnlyError
 from ..names import INDEX_SUFFIX, is_index, model_code
 from .store import IndexStore
 
@@ -31,7 +31,7 @@ def index_files(container: Container) -> dict[str, str]:
 def _is_file(container: Container, name: str) -> bool:
     try:
         container.entry(name)
-    except OSError:  # a folder, or a link that leads outside
+    except (OSError, PageNameError):  # a folder, a link that leads outside, a strange name
         return False
     return True
 

@@ -9,7 +9,7 @@ import apsw
 
 from ..containers import Container
 from ..embedders import DEFAULT_MODEL, MODELS, find_embedder
-from ..errors import IndexFileError, ReadOnlyError, UnknownModelError
+from ..errors import EmbedderUnavailableError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError
 from ..names import is_index
 from .files import code_of, discard_index, index_files, open_index
 from .store import DAMAGE, IndexStore
@@ -46,6 +46,8 @@ def sync_index(
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
     note = ""
     if rebuild:
+        if reason := embedder.unavailable():
+            raise EmbedderUnavailableError(reason)
         discard_index(container, model)
     try:
         store = open_index(container, model, embedder.dimensions, create=True)
@@ -74,7 +76,7 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
     for filename in filter(is_index, container.names()):
         try:
             store = open_index(container, code_of(filename), None, name=filename)
-        except (IndexFileError, OSError, apsw.Error):
+        except (MemoryfieldError, OSError, apsw.Error):
             continue
         try:
             with store.transaction():

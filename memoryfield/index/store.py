@@ -15,6 +15,11 @@ from . import schema
 
 BUSY_TIMEOUT_MS = 30_000
 
+LATEST_NS = 2**63 - 1
+"""The latest file time, in nanoseconds since 1970, that SQLite can hold: in the year 2262."""
+EARLIEST_NS = -62_135_596_800 * 1_000_000_000
+"""The beginning of the year 1."""
+
 DAMAGE = (apsw.NotADBError, apsw.CorruptError, apsw.FormatError)
 """What SQLite raises for a file that can only be made anew."""
 
@@ -97,14 +102,14 @@ class IndexStore:
             raise IndexFileError(f"{path.name} is damaged: {error}") from error
 
     @classmethod
-    def memory(cls, model: str, dimensions: int | None, content: bytes = b"", name: str = "") -> "IndexStore":
+    def memory(cls, model: str, dimensions: int | None, content: bytes | None = None, name: str = "") -> "IndexStore":
         """An index in memory: empty, or with a file's content."""
         connection = apsw.Connection(":memory:")
         try:
-            if content:
+            if content is not None:
                 # A file in WAL mode cannot be read from memory: say that its journal is a plain one.
                 connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
-            return cls._checked(connection, name, model, dimensions, True, not content)
+            return cls._checked(connection, name, model, dimensions, True, content is None)
         except DAMAGE as error:
             connection.close()
             raise IndexFileError(f"{name} is damaged: {error}") from error
@@ -135,18 +140,27 @@ class IndexStore:
         meta = self._meta()
         if meta.get("model", self.model) != self.model:
             raise IndexFileError(f"{name} holds vectors of another model, {meta['model']!r}")
-        self.has_own_tables = meta.get("version") == schema.VERSION
+        self.has_own_tables = meta.get("version") == schema.VERSION and self._has_all_tables()
 
     def _meta(self) -> dict[str, str]:
-        if not self.connection.table_exists("main", "memoryfield_meta"):
+        if not self._has_table("memoryfield_meta"):
             return {}
         return dict(self.connection.execute("SELECT key, value FROM memoryfield_meta"))
+
+    def _has_all_tables(self) -> bool:
+        return all(self._has_table(f"memoryfield_{name}") for name in ("meta", "files", "keyword"))
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self.count("SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)))
 
     def prepare(self) -> None:
         """Make the tables that are missing, and our own anew if they are of another version."""
         if self.has_own_tables:
             return
         with self.transaction():
+            if self._meta().get("version") == schema.VERSION and self._has_all_tables():
+                self.has_own_tables = True  # another process was quicker
+                return
             self.connection.execute(schema.PAGES + schema.DROP_OURS + schema.OURS)
             self.connection.executemany(
                 "INSERT INTO memoryfield_meta VALUES (?, ?)",
@@ -200,9 +214,12 @@ class IndexStore:
         """
         return next((row[0] for row in self.connection.execute(sql, (filename, sha256))), None)
 
-    def is_current(self, fingerprint: str) -> bool:
-        """Whether the index is of just these pages, by a container's fingerprint, and nothing is missing."""
-        if not self.has_own_tables:
+    def is_current(self, fingerprint: str, *, vectors: bool = False) -> bool:
+        """Whether the index is of just these pages, by a container's fingerprint, and nothing is missing.
+
+        With `vectors`, also whether all vectors have the model's length, whoever may have written them.
+        """
+        if not self.has_own_tables or (vectors and self.wrong_length()):
             return False
         sql = "SELECT count(*) FROM memoryfield_meta WHERE key LIKE 'current by %' AND value = ?"
         return bool(self.count(sql, (fingerprint,)))
@@ -250,19 +267,16 @@ class IndexStore:
 
     def put(self, record: Record) -> None:
         """Store a page: its keyword row, and its vector if it has one."""
-        old = self.connection.execute(
-            "SELECT id FROM memoryfield_files WHERE filename = ?", (record.filename,)
-        ).fetchone()
-        if old:
-            self.connection.execute("DELETE FROM memoryfield_keyword WHERE rowid = ?", old)
-            self.connection.execute("DELETE FROM memoryfield_files WHERE id = ?", old)
+        last_modified, mtime_ns = iso_time(record.mtime_ns), min(record.mtime_ns, LATEST_NS)
+        frontmatter = json.dumps(record.frontmatter, ensure_ascii=False)
+        self._drop_words(record.filename)
         self.connection.execute(
             "INSERT INTO memoryfield_files (filename, size, mtime_ns, crc32, sha256, indexed_ns, fault, broken)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 record.filename,
                 record.size,
-                record.mtime_ns,
+                mtime_ns,
                 record.crc32,
                 record.sha256,
                 record.indexed_ns,
@@ -276,58 +290,71 @@ class IndexStore:
         )
         if record.vector is not None:
             self.connection.execute(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?, ?, ?)",
-                (
-                    record.filename,
-                    json.dumps(record.frontmatter, ensure_ascii=False),
-                    iso_time(record.mtime_ns),
-                    record.sha256,
-                    record.vector,
-                ),
+                "INSERT OR REPLACE INTO pages (filename, frontmatter, last_modified, sha256_hash, embedding)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (record.filename, frontmatter, last_modified, record.sha256, record.vector),
             )
-        else:
-            self.connection.execute(
-                "DELETE FROM pages WHERE filename = ? AND (sha256_hash <> ? OR ?)",
-                (record.filename, record.sha256, record.fault is not None),
-            )
+            return
+        self.connection.execute(
+            "DELETE FROM pages WHERE filename = ? AND (sha256_hash <> ? OR ?)",
+            (record.filename, record.sha256, record.fault is not None),
+        )
+        self.connection.execute(
+            "UPDATE pages SET frontmatter = ?, last_modified = ? WHERE filename = ?",
+            (frontmatter, last_modified, record.filename),
+        )
+
+    def _drop_words(self, filename: str) -> None:
+        """Take a page out of our own tables; `forget_words` then takes its words out of the file."""
+        row = self.connection.execute("SELECT id FROM memoryfield_files WHERE filename = ?", (filename,)).fetchone()
+        if row:
+            self.connection.execute("DELETE FROM memoryfield_keyword WHERE rowid = ?", row)
+            self.connection.execute("DELETE FROM memoryfield_files WHERE id = ?", row)
+            self.connection.execute("INSERT OR IGNORE INTO memoryfield_meta VALUES ('traces', 'of deleted words')")
 
     def touch(self, filename: str, size: int, mtime_ns: int, crc32: int, indexed_ns: int) -> None:
         """The file has another time and the same bytes."""
         self.connection.execute(
             "UPDATE memoryfield_files SET size = ?, mtime_ns = ?, crc32 = ?, indexed_ns = ? WHERE filename = ?",
-            (size, mtime_ns, crc32, indexed_ns, filename),
+            (size, min(mtime_ns, LATEST_NS), crc32, indexed_ns, filename),
         )
         self.connection.execute("UPDATE pages SET last_modified = ? WHERE filename = ?", (iso_time(mtime_ns), filename))
 
     def rename(self, old: str, new: str) -> None:
         """A page's rows get its new name."""
-        self.remove([new])
-        if self.has_own_tables:
+        if self.has_own_tables and self._knows("memoryfield_files", old):
+            self._drop_words(new)
             self.connection.execute("UPDATE memoryfield_files SET filename = ? WHERE filename = ?", (new, old))
-        self.connection.execute("UPDATE pages SET filename = ? WHERE filename = ?", (new, old))
+        if self._knows("pages", old):
+            self.connection.execute("DELETE FROM pages WHERE filename = ?", (new,))
+            self.connection.execute("UPDATE pages SET filename = ? WHERE filename = ?", (new, old))
+
+    def _knows(self, table: str, filename: str) -> bool:
+        return bool(self.count(f"SELECT count(*) FROM {table} WHERE filename = ?", (filename,)))
 
     def remove(self, filenames: Sequence[str]) -> None:
         """Drop the rows of pages."""
         for name in filenames:
             self.connection.execute("DELETE FROM pages WHERE filename = ?", (name,))
-            if not self.has_own_tables:
-                continue
-            self.connection.execute(
-                "DELETE FROM memoryfield_keyword WHERE rowid = (SELECT id FROM memoryfield_files WHERE filename = ?)",
-                (name,),
-            )
-            self.connection.execute("DELETE FROM memoryfield_files WHERE filename = ?", (name,))
+            if self.has_own_tables:
+                self._drop_words(name)
+
+    @property
+    def has_traces(self) -> bool:
+        """Whether words of deleted rows are still in the file."""
+        return self.has_own_tables and "traces" in self._meta()
 
     def forget_words(self) -> None:
         """Take the words of deleted rows out of the file; until then, the keyword table keeps them."""
-        if self.has_own_tables:
+        if self.has_traces:
             self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
+            self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces'")
 
 
 def iso_time(mtime_ns: int) -> str:
     """A file's time as the `pages` table has it: UTC, ISO 8601, to the microsecond."""
     import datetime
 
-    seconds, rest = divmod(mtime_ns, 1_000_000_000)
+    seconds, rest = divmod(max(EARLIEST_NS, min(mtime_ns, LATEST_NS)), 1_000_000_000)
     moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=rest // 1000)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

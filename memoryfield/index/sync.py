@@ -18,7 +18,7 @@ from ..embedders import Embedder, page_input
 from ..errors import EmbedderError, EmbedderUnavailableError
 from ..names import is_page
 from ..page import Page
-from .store import IndexStore, Record, Row
+from .store import LATEST_NS, IndexStore, Record, Row
 
 Progress = Callable[[int, int], None]
 """Called with the number of pages done and the number of pages to do."""
@@ -84,7 +84,7 @@ def _same(entry: Entry, row: Row) -> bool:
         return False
     if entry.crc32 is not None:
         return entry.crc32 == row.crc32
-    return entry.mtime_ns == row.mtime_ns and entry.mtime_ns < row.indexed_ns - CLOCK_SLACK_NS
+    return min(entry.mtime_ns, LATEST_NS) == row.mtime_ns < row.indexed_ns - CLOCK_SLACK_NS
 
 
 def really_changed(container: Container, changes: Changes) -> list[Entry]:
@@ -165,7 +165,6 @@ class _Run:
         self.gone: dict[bytes, list[str]] = {}
         for name in changes.removed:
             self.gone.setdefault(changes.rows[name].sha256, []).append(name)
-        self.traces = False
         self.touched = 0
 
     def batch(self, names: list[str]) -> None:
@@ -201,11 +200,13 @@ class _Run:
                     rest.append(page)
                 self.touched += page.filename in self.suspects
             elif row is None and self.gone.get(sha):
-                settled.append((page, self.gone[sha].pop()))
+                former = self.gone[sha].pop()
+                settled.append((page, former))
+                if self.changes.rows[former].pending and self.embedder is not None:
+                    rest.append(page)
                 self.report.renamed += 1
             else:
                 rest.append(page)
-                self.traces |= row is not None
                 self.report.changed += row is not None
                 self.report.added += row is None
         if settled:
@@ -263,14 +264,13 @@ class _Run:
             return
         with self.store.transaction():
             self.store.remove(names)
-        self.traces = True
         self.report.removed += sum(name in self.changes.rows for name in names)
 
     def finish(self) -> None:
         """Drop what is gone, take out its words, and count."""
         self._drop([name for names in self.gone.values() for name in names])
         self._drop_unlisted()
-        if self.traces:
+        if self.store.has_traces:
             with self.store.transaction():
                 self.store.forget_words()
         rows = self.store.rows()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, Embedder, dimensions_of, find_embedder, page_input
+from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, page_input
 from ..errors import EmbedderError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError, UsageError
 from ..index.files import discard_index, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
@@ -57,7 +57,8 @@ def search(
         raise UsageError(f"a limit of {limit} finds nothing", hint="Ask for at least 1.")
     if not query.strip():
         raise UsageError("the query is empty", hint="Say what you look for.")
-    return _Search(container, query, limit, mode, min_score).run(model)
+    valid = query.encode("utf-8", "replace").decode()  # no lone surrogates
+    return _Search(container, valid, limit, mode, min_score).run(model)._replace(query=query)
 
 
 class _QueryVector:
@@ -76,18 +77,22 @@ class _QueryVector:
 
     def _make(self, embedder: Embedder, query: str) -> None:
         try:
-            self._vector = embedder.embed_query(page_input(query.encode("utf-8", "replace")))
+            self._vector = embedder.embed_query(page_input(query.encode()))
         except Exception as error:
             self._error = error
 
+    def finish(self) -> None:
+        """Wait for the thread, whatever came of it."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
     def get(self) -> bytes:
-        """Wait for it.
+        """Wait for the vector.
 
         Raises:
             EmbedderError: what the embedder raised.
         """
-        if self._thread.ident is not None:
-            self._thread.join()
+        self.finish()
         if self._error:
             raise self._error
         return self._vector
@@ -140,6 +145,15 @@ class _Search:
             except UnknownModelError:
                 silent.append(f"no embedder is known for the index of {code}")
         vector = _QueryVector(embedder, self.query) if embedder else None
+        try:
+            return self._search_index(code, embedder, vector, silent)
+        finally:
+            if vector:
+                vector.finish()
+
+    def _search_index(
+        self, code: str, embedder: Embedder | None, vector: _QueryVector | None, silent: list[str]
+    ) -> SearchResult | IndexStore | None:
         store = self._open(code)
         if store is None:
             return None
@@ -162,7 +176,7 @@ class _Search:
 
     def _recover(self, code: str, silent: list[str], error: Exception) -> SearchResult | IndexStore | None:
         """Damage that only showed while reading: make the index anew, once, and search again."""
-        if code not in self.files:
+        if code not in self.files or code not in MODELS:
             return None
         self.notes.append(f"the index of {code} is damaged ({error}): it is made anew")
         store = self._recreate(code)
@@ -176,6 +190,8 @@ class _Search:
         try:
             return open_index(self.container, code, dimensions_of(code), name=self.files.get(code, ""))
         except IndexFileError as error:
+            if code not in MODELS:
+                return None  # somebody's own database, and not ours to make anew
             if not index_files(self.container).get(code):
                 self.notes.append(f"{error}: run `memoryfield embed --model {code}`")
                 return None
@@ -208,7 +224,7 @@ class _Search:
     def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
         """Bring the index up to date, if little has changed; say what is missing otherwise."""
         try:
-            if store.is_current(self.container.fingerprint()):
+            if store.is_current(self.container.fingerprint(), vectors=self.mode != "keyword"):
                 return
             from ..index.sync import look, sync
 

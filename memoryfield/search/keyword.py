@@ -8,6 +8,7 @@ field.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple
@@ -34,6 +35,10 @@ STOP_WORDS = frozenset(
 )
 
 
+_SHORTENED = frozenset("s t d m re ve ll".split())
+"""What an apostrophe leaves of a word: what's, don't, we'll."""
+
+
 class Term(NamedTuple):
     """A word of the query: its text, and its stems in order (three for `enable_load_extension`)."""
 
@@ -58,7 +63,8 @@ def terms(connection: apsw.Connection, query: str) -> list[Term]:
         stems = tokenize(word)
         if not stems:
             continue
-        bag = stopped if word.lower().strip(".,;:!?\"'()[]") in STOP_WORDS else found
+        parts = re.findall(r"\w+", word.lower())
+        bag = stopped if all(part in STOP_WORDS or part in _SHORTENED for part in parts) else found
         if len(bag) < MAX_TERMS:
             bag.setdefault(stems, Term(stems, word))
     return list((found or stopped).values())

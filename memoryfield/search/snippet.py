@@ -16,12 +16,17 @@ NEARLY = 0.9
 MAX_BODY = 200_000
 """Of a longer body, this many characters are looked at."""
 
-_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,}).*$", re.MULTILINE)
+_CODE = re.compile(
+    r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<block>.*?)(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
+    r"|(?P<tick>`+)(?P<span>[^`\n]+)(?P=tick)(?!`)",
+    re.MULTILINE | re.DOTALL,
+)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+.*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
 _MARKS = re.compile(
     r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+|^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE
 )
+_RULE = re.compile(r"^[ \t]*(?:(?:=[ \t]*){2,}|(?:[-*_|:][ \t]*){3,})$", re.MULTILINE)
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _ASCII_WORD = re.compile(r"\S+")
@@ -32,10 +37,25 @@ Weigh = Callable[[list[str]], list[dict[str, float]]]
 
 def plain(page: Page) -> str:
     """A page's body as one line of text: no frontmatter, headings, Markdown marks, control characters."""
-    text = _HEADING.sub(" ", _FENCE.sub(" ", page.body[:MAX_BODY]))
-    text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
-    text = _MARKS.sub("", _LINK.sub(r"\1", text))
+    body = page.body[:MAX_BODY]
+    pieces: list[str] = []
+    place = 0
+    for code in _CODE.finditer(body):  # which is shown as it is
+        pieces += [_without_marks(body[place : code.start()]), code["block"] or code["span"] or ""]
+        place = code.end()
+    pieces.append(_without_marks(body[place:]))
+    return one_line("".join(pieces))
+
+
+def one_line(text: str) -> str:
+    """A text on one line, without characters that do not show."""
     return " ".join(_UNPRINTABLE.sub(" ", text).split())
+
+
+def _without_marks(text: str) -> str:
+    text = _RULE.sub(" ", _HEADING.sub(" ", text))
+    text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
+    return _MARKS.sub("", _LINK.sub(r"\1", text))
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
@@ -58,7 +78,7 @@ def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
     words = words_of(text)
     weights = weigh([text[start:end] for start, end in words]) if weigh else []
     if not any(weights):
-        text = page.summary or text
+        text = one_line(page.summary) or text
         return _cut(text, words_of(text), 0, length)
     return _cut(text, words, _best(text, words, weights, length - 2), length)
 
