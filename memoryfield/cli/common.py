@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,4 +29,5 @@ def open_field(given: str | None) -> Field:
 
 def print_json(value: Any) -> None:
     """One JSON object on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    encoding = sys.stdout.encoding or ""
+    print(json.dumps(value, ensure_ascii=not encoding.lower().startswith("utf"), indent=2))

@@ -1,5 +1,6 @@
 """Commands on a field as a whole: create, info, validate."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,7 @@ def create(
             print_json({"field": field.name, "path": str(path), "title": page.title, "pages": ["index.md"]})
         else:
             print(f"{escaped(str(path))}: a new field, with index.md")
-            say(f'next: memoryfield write -f {path} --title "…"')
+            say(f'next: memoryfield write -f {shlex.quote(str(path))} --title "…"')
 
 
 @app.command(cls=PlainCommand)

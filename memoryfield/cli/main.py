@@ -1,9 +1,11 @@
 """The entry point: which command lives in which module, and how every error ends."""
 
+import io
 import os
 import signal
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -85,27 +87,44 @@ def memoryfield(
       $ memoryfield create notes --title "Kitchen notes"
       $ echo "Carbon steel heats evenly." | memoryfield write -f notes --title "Woks"
       $ memoryfield embed -f notes
-      $ memoryfield search -f notes "which pan heats evenly?"
+      $ memoryfield search -f notes "what heats evenly?"
     """
 
 
 def main() -> None:
     """Run the command line and exit: 0 done or found, 1 nothing found or problems, 2 usage, 3 refused."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    _prepare_streams()
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = _closed_pipe()
+    except OSError as error:
+        if not code:
+            say(f"error: the output could not be written: {error.strerror}")
+        code = _closed_pipe() and 1
     sys.exit(code)
+
+
+def _prepare_streams() -> None:
+    """Streams that were closed before we began lead nowhere; characters that one cannot show are escaped."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: list[str]) -> int:
     """Run one command; whatever happens, one clear line and an exit code."""
+    group = get_group(app)
     try:
-        result = get_group(app).main(args=arguments, prog_name="memoryfield", standalone_mode=False)
-        return result if isinstance(result, int) else 0
+        with group.make_context("memoryfield", arguments) as context:
+            group.invoke(context)
+        return 0
+    except typer.Exit as ending:
+        return ending.exit_code
     except typer.TyperException as error:
         show = getattr(error, "show", None)
         if show:
@@ -118,7 +137,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except BrokenPipeError:
         return _closed_pipe()
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, EOFError, typer.Abort):
         say("interrupted")
         return INTERRUPTED
     except OSError as error:
@@ -144,6 +163,5 @@ _INDEX_ERRORS = {
 
 def _closed_pipe() -> int:
     """Whoever read our output has gone: stop quietly, as a program that a signal ended."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return CLOSED_PIPE if hasattr(signal, "SIGPIPE") else 1

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import PageConflictError, PageNotFoundError, RefusedError, UsageError
+from ..errors import MemoryfieldError, PageConflictError, PageNotFoundError, RefusedError, UsageError
 from ..field import Field, Written
 from ..page import Page
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
@@ -106,12 +107,17 @@ def read(
     """
     found: list[dict[str, Any]] = []
     missing: list[PageNotFoundError] = []
+    failed: list[MemoryfieldError | OSError] = []
     with open_field(field) as opened:
         for wanted in pages:
             try:
                 page = opened.read(wanted)
             except PageNotFoundError as error:
                 missing.append(error)
+                failed.append(error)
+                continue
+            except (MemoryfieldError, OSError) as error:
+                failed.append(error)
                 continue
             if as_json:
                 found.append(_page_json(page, body))
@@ -128,9 +134,9 @@ def read(
                 "missing": [{"wanted": error.wanted, "suggestions": list(error.suggestions)} for error in missing],
             }
         )
-    for unknown in missing:
-        say(f"error: {unknown}")
-    if missing:
+    for fault in failed:
+        say(f"error: {fault if isinstance(fault, MemoryfieldError) else f'{fault.filename}: {fault.strerror}'}")
+    if failed:
         raise typer.Exit(1)
 
 
@@ -264,7 +270,10 @@ def edit(
     Example:
       $ EDITOR=true memoryfield edit woks
     """
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    try:
+        command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    except ValueError as error:
+        raise UsageError(f"VISUAL or EDITOR is no command: {error}") from None
     if not command:
         raise UsageError("no editor is set", hint="Set VISUAL or EDITOR, such as EDITOR=nano.")
     with open_field(field) as opened:
@@ -276,15 +285,15 @@ def edit(
         with os.fdopen(handle, "wb") as file:
             file.write(before.raw)
         try:
-            failed = subprocess.call([*command, path])
+            failed = _run_editor([*command, path])
         except OSError as error:
             draft.unlink()
             raise UsageError(f"the editor {command[0]!r} cannot be started: {error.strerror}") from None
         raw = draft.read_bytes()
         if raw == before.raw:
             draft.unlink()
-            say("nothing changed" if not failed else f"the editor ended with {failed}; nothing changed")
-            return
+            say("nothing changed" if not failed else f"error: the editor ended with {failed}; nothing changed")
+            raise typer.Exit(1 if failed else 0)
         try:
             written = opened.rewrite(before.filename, before, raw)
         except BaseException as error:
@@ -296,6 +305,15 @@ def edit(
         for note in written.notes:
             say(f"note: {note}")
         print(escaped(written.page.filename))
+
+
+def _run_editor(command: list[str]) -> int:
+    """Run an editor and wait for it. Ctrl-C is the editor's own business meanwhile."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        return subprocess.call(command)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @app.command(cls=PlainCommand)
@@ -333,8 +351,15 @@ def delete(
             if not sys.stdin.isatty():
                 raise RefusedError(f"not deleted: {', '.join(found)}", hint="Say --yes where nobody can be asked.")
             sizes = [f"{escaped(name)} ({size(opened.container.entry(name).size)})" for name in found]
-            typer.confirm(f"Delete {', '.join(sizes)}?", abort=True, err=True)
+            if not _agreed(f"Delete {', '.join(sizes)}?"):
+                raise RefusedError("nothing was deleted")
         for name in found:
             opened.delete(name)
             print(escaped(name))
         say(f"deleted {plural(len(found), 'page')}")
+
+
+def _agreed(question: str) -> bool:
+    """Ask on the terminal; no answer is a no."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -44,7 +44,7 @@ def width() -> int | None:
 
 def styled(text: str, *codes: int) -> str:
     """Text in bold (1), dim (2) or a colour, on a terminal that wants it."""
-    if not codes or not is_terminal() or "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb":
+    if not codes or not is_terminal() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"\x1b[{';'.join(map(str, codes))}m{text}\x1b[0m"
 

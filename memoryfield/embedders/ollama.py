@@ -47,7 +47,7 @@ class OllamaEmbedder:
         self._client_made: Any = None
 
     def load(self) -> None:
-        import_library("ollama")
+        self._client()
 
     def unavailable(self) -> str:
         try:
@@ -61,13 +61,9 @@ class OllamaEmbedder:
     def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
         try:
             return [*self._vectors([self._page_prefix + text for text in texts])]
-        except _FailedError:
-            if len(texts) == 1:
-                raise
-            found = [self._one(text, self._page_prefix, attempts=1) for text in texts]
-            if all(isinstance(answer, EmbedderError) for answer in found):
-                raise
-            return found
+        except _FailedError:  # is it the server, or one of the texts? A harmless one tells
+            self._vectors([self._page_prefix + "text"], attempts=1)
+            return [self._one(text, self._page_prefix, attempts=1) for text in texts]
         except EmbedderUnavailableError:
             raise
         except EmbedderError:  # one of them spoils the request: find out which
@@ -86,7 +82,7 @@ class OllamaEmbedder:
             return self._halved(text, prefix)
         except EmbedderUnavailableError as error:
             if attempts == 1 and isinstance(error, _FailedError):
-                return error
+                return EmbedderError(error.message)
             raise
         except EmbedderError as error:
             return error
@@ -116,10 +112,10 @@ class OllamaEmbedder:
 
     def _ask(self, call: Any, attempts: int = ATTEMPTS) -> Any:
         """One call to the server; what may pass is tried again after growing waits."""
+        client = self._client()
         import httpx
         import ollama
 
-        client = self._client()
         wait = FIRST_WAIT
         for attempt in range(1, attempts + 1):
             try:
@@ -156,13 +152,17 @@ class OllamaEmbedder:
 
     def _client(self) -> Any:
         if self._client_made is None:
-            import ollama
+            import_library("httpx")
+            import httpx
 
             try:
+                import ollama  # which makes a client of its own here, of the same settings
+
                 self._client_made = ollama.Client(timeout=TIMEOUT)
-            except ValueError as error:
+            except (ImportError, ValueError, httpx.InvalidURL) as error:
                 raise EmbedderUnavailableError(
-                    f"no Ollama server can be asked: {error}", hint="OLLAMA_HOST should be like localhost:11434."
+                    f"no Ollama server can be asked: {error}",
+                    hint="OLLAMA_HOST should be like localhost:11434; ALL_PROXY and the like must name a usable proxy.",
                 ) from None
         return self._client_made
 

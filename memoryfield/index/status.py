@@ -92,8 +92,9 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
 
 
 def index_status(container: Container) -> list[IndexStatus]:
-    """What is in each index of a container."""
-    return [_status(container, model, filename) for model, filename in index_files(container).items()]
+    """What is in each index of a container; a database that is none is passed over."""
+    found = [_status(container, model, filename) for model, filename in index_files(container).items()]
+    return [status for status in found if status.model in MODELS or not status.problem]
 
 
 def _status(container: Container, model: str, filename: str) -> IndexStatus:

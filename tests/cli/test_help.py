@@ -1,0 +1,99 @@
+"""The help: every command has an example, and every example works as it is printed."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memoryfield.cli.main import COMMANDS
+
+from .support import environment, forked, make_kitchen, memoryfield, write_page
+
+
+def examples(text: str) -> list[str]:
+    """The commands of a help page: the lines that begin with `$ ` under `Example:`."""
+    _, _, after = text.partition("Example:\n")
+    block = after.partition("\n\n")[0]
+    return [line.strip().removeprefix("$ ") for line in block.splitlines() if line.strip().startswith("$ ")]
+
+
+def _an_empty_folder(place: Path) -> Path:
+    return place
+
+
+def _beside_a_field(place: Path) -> Path:
+    make_kitchen(place / "notes", embedded=True)
+    return place
+
+
+def _in_a_field(place: Path) -> Path:
+    folder = make_kitchen(place / "notes", embedded=True)
+    write_page(folder, "draft.md", "# A draft\n\nText.\n")
+    return folder
+
+
+def _before_writing(place: Path) -> Path:
+    folder = _in_a_field(place)
+    (folder / "woks.md").unlink()
+    return folder
+
+
+def _beside_an_archive(place: Path) -> Path:
+    make_kitchen(place / "notes")
+    assert forked("pack", "-f", "notes", cwd=place).code == 0
+    return place
+
+
+PLACES: dict[str, Callable[[Path], Path]] = {
+    "": _an_empty_folder,
+    "create": _an_empty_folder,
+    "write": _before_writing,
+    "info": _beside_a_field,
+    "validate": _beside_a_field,
+    "pack": _beside_a_field,
+    "unpack": _beside_an_archive,
+}
+"""Where the examples of a command make sense; those of the others do in a field."""
+
+
+@pytest.fixture(scope="module")
+def path_with_command(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A PATH on which `memoryfield` is the one under test."""
+    folder = tmp_path_factory.mktemp("bin")
+    script = folder / "memoryfield"
+    script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m memoryfield "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the examples are for a POSIX shell")
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_every_example_works_as_it_is_printed(tmp_path: Path, path_with_command: str, name: str) -> None:
+    shown = forked(*([name] if name else []), "--help")
+    assert shown.code == 0
+    assert shown.err == ""
+    script = examples(shown.out)
+    assert script, shown.out
+    assert all("memoryfield" in line for line in script)
+    done = subprocess.run(
+        ["sh", "-e"],
+        input="\n".join(script) + "\n",
+        cwd=PLACES.get(name, _in_a_field)(tmp_path),
+        env=environment(PATH=path_with_command),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (script, done)
+    assert done.stdout or name in ("edit", "validate")
+    assert "error:" not in done.stderr
+
+
+def test_the_short_option_shows_the_same_help() -> None:
+    assert forked("search", "-h").out == memoryfield("search", "--help").out

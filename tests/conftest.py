@@ -1,0 +1,21 @@
+"""Fixtures that several test modules use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .doubles.ollama_server import OllamaServer
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    """A double of an Ollama server that OLLAMA_HOST leads to. Waits between attempts are cut short."""
+    from memoryfield.embedders import ollama as module
+
+    monkeypatch.setattr(module, "FIRST_WAIT", 0.005)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with OllamaServer() as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.host)
+        yield server
