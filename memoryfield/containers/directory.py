@@ -6,7 +6,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -41,18 +41,28 @@ class DirectoryContainer:
         return os.listdir(self.location)  # noqa: PTH208
 
     def fingerprint(self) -> str:
-        return digest("time", [digest_line(item.name, st.st_size, st.st_mtime_ns) for item, st in self._files(is_page)])
+        lines: list[str] = []
+        with os.scandir(self.location) as listing:
+            for item in listing:
+                name = item.name
+                if not is_page(name) or plain_name_fault(name):
+                    continue
+                with suppress(OSError):  # gone between listing and looking
+                    status = item.stat(follow_symlinks=False)
+                    if stat.S_ISLNK(status.st_mode) and not self._link_fault(item.path):
+                        status = item.stat()
+                    if stat.S_ISREG(status.st_mode):
+                        lines.append(digest_line(name, status.st_size, status.st_mtime_ns))
+        return digest("time", lines)
 
     def entries(self) -> list[Entry]:
         return [Entry(item.name, st.st_size, st.st_mtime_ns) for item, st in self._files()]
 
-    def _files(self, wanted: Callable[[str], bool] | None = None) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
-        """The files at the root, or those whose names are wanted."""
+    def _files(self) -> Iterator[tuple[os.DirEntry[str], os.stat_result]]:
+        """The files at the root; what is none, or has no plain name, is noted."""
         self._skipped = []
         with os.scandir(self.location) as listing:
             for item in listing:
-                if wanted and not wanted(item.name):
-                    continue
                 if fault := plain_name_fault(item.name):
                     self._skipped.append(Skipped(item.name, f"has a name that {fault}"))
                     continue

@@ -11,10 +11,10 @@ import hashlib
 import mmap
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..errors import EmbedderError, EmbedderUnavailableError
 from .base import Vector, import_library
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
+
+T = TypeVar("T")
 
 MODEL = "all-MiniLM-L6-v2"
 DIMENSIONS = 384
@@ -54,19 +56,35 @@ class MiniLM:
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or _cores()
-        self._tokenizer_made: Tokenizer | None = None
+        self._check: _Background[None] | None = None
+        self._tokenizer: _Background[Tokenizer] | None = None
         self._session_made: Any = None
         self._queries = 0
 
     def load(self) -> None:
-        _weights()
-        for library in ("numpy", "onnxruntime", "tokenizers"):
+        weights = _weights()
+        if self._check is None:
+            # What needs no interpreter goes on beside the imports: hashing, and building the tokenizer.
+            check = _Background(lambda: _check_weights(weights))
+            import_library("tokenizers")
+            self._check, self._tokenizer = check, _Background(_make_tokenizer)
+        for library in ("numpy", "onnxruntime"):
             import_library(library)
+
+    def _checked(self) -> Path:
+        """The weights' file, when it is known to be the expected one.
+
+        Raises:
+            EmbedderUnavailableError: it is another one.
+        """
+        self.load()
+        assert self._check is not None
+        self._check.result()
+        return _weights()
 
     def unavailable(self) -> str:
         try:
-            self.load()
-            _check_weights(_weights())
+            self._checked()
         except EmbedderUnavailableError as error:
             return str(error)
         return ""
@@ -86,28 +104,26 @@ class MiniLM:
         windows = _windows(self._tokenize([text])[0])
         self._queries += 1
         if self._session_made is None and self._queries == 1:
-            vectors = _embed_query_windows(windows)
+            try:
+                vectors = _embed_query_windows(windows)
+            finally:  # with another file, that is the error to tell, whatever came of it
+                self._checked()
         else:  # a second query in one process: from here on the full session pays
             vectors = self._embed_windows(windows)
         return _mean(vectors, windows)
 
     def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        encodings = self._tokenizer.encode_batch([_valid(text) for text in texts], add_special_tokens=False)
+        self.load()
+        assert self._tokenizer is not None
+        encodings = self._tokenizer.result().encode_batch([_valid(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
-
-    @property
-    def _tokenizer(self) -> Tokenizer:
-        if self._tokenizer_made is None:
-            self._tokenizer_made = _make_tokenizer()
-        return self._tokenizer_made
 
     @property
     def _session(self) -> Any:
         if self._session_made is None:
             import onnxruntime
 
-            weights = _weights()
-            _check_weights(weights)
+            weights = self._checked()
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = 1
             options.log_severity_level = 3
@@ -141,6 +157,30 @@ class MiniLM:
         finally:
             pool.shutdown(cancel_futures=True)
         return result
+
+
+class _Background(Generic[T]):
+    """A computation in a thread of its own."""
+
+    def __init__(self, compute: Callable[[], T]) -> None:
+        self._compute = compute
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._compute()
+        except Exception as error:
+            self._error: Exception | None = error
+        else:
+            self._error = None
+
+    def result(self) -> T:
+        """Wait for it; what it raised is raised here."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._result
 
 
 def _valid(text: str) -> str:
@@ -258,37 +298,15 @@ def _mean(vectors: NDArray[np.float32], windows: Sequence[list[int]]) -> Vector:
 def _embed_query_windows(windows: Sequence[list[int]]) -> NDArray[np.float32]:
     """Unit vectors of a single query's windows, by a session made for its tokens alone.
 
-    Graph optimisation off starts faster and gives the same vector. The weights are hashed in a
-    thread meanwhile.
+    Graph optimisation off starts faster and gives the same vector.
     """
     import numpy as np
 
-    weights = _weights()
-    faults: list[EmbedderUnavailableError] = []
-
-    def check() -> None:
-        try:
-            _check_weights(weights)
-        except EmbedderUnavailableError as error:
-            faults.append(error)
-
-    checking = threading.Thread(target=check)
-    checking.start()
-    try:
-        tokens = sorted({_CLS, _SEP}.union(*windows))
-        row = {token: place for place, token in enumerate(tokens)}
-        session, _kept = _query_session(weights, tokens)
-        local = [[row[token] for token in window] for window in windows]
-        return np.concatenate([_run(session, [window], (row[_CLS], row[_SEP])) for window in local])
-    except Exception:
-        checking.join()
-        if faults:  # the file is another one: say that, not what came of it
-            raise faults[0] from None
-        raise
-    finally:
-        checking.join()
-        if faults:
-            raise faults[0]
+    tokens = sorted({_CLS, _SEP}.union(*windows))
+    row = {token: place for place, token in enumerate(tokens)}
+    session, _kept = _query_session(_weights(), tokens)
+    local = [[row[token] for token in window] for window in windows]
+    return np.concatenate([_run(session, [window], (row[_CLS], row[_SEP])) for window in local])
 
 
 def _query_session(weights: Path, tokens: list[int]) -> tuple[Any, Any]:

@@ -62,15 +62,23 @@ UNSPACED = (
 )
 
 
+_BEYOND = re.compile("[^\x00-\u0dff\u2000-\u2bff]")
+
+
+def may_be_unspaced(text: str) -> bool:
+    """Whether a text has any character beyond the alphabets and signs of Europe and the Near East."""
+    return not text.isascii() and _BEYOND.search(text) is not None
+
+
 @cache
 def unspaced() -> re.Pattern[str]:
-    """One character of those scripts. Compiled when the first text that is not ASCII comes: that takes a while."""
+    """One character of those scripts. Compiled when it is first needed: that takes a while."""
     return re.compile(f"[{UNSPACED}]")
 
 
 def words(text: str) -> str:
     """Text as the keyword table takes it: spaces around each character of a script without spaces."""
-    if text.isascii():
+    if not may_be_unspaced(text):
         return text
     return unspaced().sub(_apart, text)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ..index.schema import TOKENIZER, unspaced, words
+from ..index.schema import TOKENIZER, may_be_unspaced, unspaced, words
 from ..index.store import IndexStore
 
 K1 = 1.2
@@ -103,7 +103,7 @@ def _pieces(query: str) -> list[str]:
     """The query's words; of a run without spaces, each two neighbours, as `words` sets them apart."""
     pieces: list[str] = []
     for word in query.replace("\x00", " ").split():
-        if word.isascii():
+        if not may_be_unspaced(word):
             pieces.append(word)
             continue
         for is_unspaced, group in groupby(word, lambda character: bool(unspaced().match(character))):

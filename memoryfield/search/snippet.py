@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from ..index.schema import UNSPACED
+from ..index.schema import UNSPACED, may_be_unspaced
 from ..page import Page
 
 LENGTH = 240
@@ -29,7 +29,7 @@ _MARKS = re.compile(
 _RULE = re.compile(r"^[ \t]*(?:(?:=[ \t]*){2,}|(?:[-*_|:][ \t]*){3,})$", re.MULTILINE)
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
-_ASCII_WORD = re.compile(r"\S+")
+_SPACED_WORD = re.compile(r"\S+")
 
 Weigh = Callable[[list[str]], list[dict[str, float]]]
 """For each word, the stems in it that the query has too, with their weights; for most words none."""
@@ -60,7 +60,7 @@ def _without_marks(text: str) -> str:
 
 def words_of(text: str) -> list[tuple[int, int]]:
     """Where the words of a text stand; a character of a script without spaces is one."""
-    pattern = _ASCII_WORD if text.isascii() else _word()
+    pattern = _word() if may_be_unspaced(text) else _SPACED_WORD
     return [match.span() for match in pattern.finditer(text)]
 
 
