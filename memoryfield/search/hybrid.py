@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MODES = ("hybrid", "keyword", "semantic")
 CANDIDATES = 200
-"""How many of each half's best are looked at by the other half too."""
+"""How many of each half's best are looked at by the other half too; more where more are asked for."""
 MAX_EMBED = 25
 """So many new or changed pages are embedded by a search itself."""
 
@@ -269,19 +269,20 @@ class _Search:
             self.notes.append(f"{name}: {reason}{more}")
 
     def _rank(self, store: IndexStore, model: str | None, vector: Callable[[], bytes] | None) -> SearchResult:
+        most = max(CANDIDATES, self.limit)
         query_terms = terms(store.connection, self.query)
         telling = idfs(store, query_terms) if store.has_own_tables else {}
         keyword: dict[int, float] = {}
         if store.has_own_tables and (self.mode != "semantic" or vector is None):
             keyword = keyword_scores(store, telling)
-        best = heapq.nlargest(CANDIDATES, keyword.items(), key=lambda item: item[1])
+        best = heapq.nlargest(most, keyword.items(), key=lambda item: item[1])
         names = _names(store, [row for row, _ in best])
         halves: dict[str, list[float | None]] = {names[row]: [score, None] for row, score in best}
         mode = "keyword"
         if vector is not None:
             mode = self.mode
             query_vector = vector()
-            near = semantic_scores(store, query_vector, CANDIDATES)
+            near = semantic_scores(store, query_vector, most)
             near |= semantic_of(store, query_vector, [name for name in halves if name not in near])
             ids = _ids(store, [name for name in near if name not in halves]) if self.mode == "hybrid" else {}
             for name, score in near.items():

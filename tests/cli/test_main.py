@@ -181,7 +181,7 @@ def _many_pages(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
-@pytest.mark.parametrize("arguments", [["list"], ["search", "-n", "400", "wok"]])
+@pytest.mark.parametrize("arguments", [["list"], ["search", "-n", "2000", "wok"]])
 def test_output_into_a_closed_pipe_ends_quietly(kitchen: Path, arguments: list[str]) -> None:
     _many_pages(kitchen)
     process = subprocess.Popen(

@@ -797,3 +797,10 @@ def test_every_error_of_a_search_is_ours(kitchen: Path, tmp_path: Path) -> None:
             place.write_text("no zip", encoding="utf-8")
         with pytest.raises(MemoryfieldError):
             searched(place)
+
+
+def test_more_pages_than_a_half_looks_at_are_returned_when_asked_for(tmp_path: Path) -> None:
+    for number in range(250):
+        (tmp_path / f"page-{number:03d}.md").write_text(f"# Page {number}\n\nA wok.\n", encoding="utf-8")
+    (tmp_path / "other.md").write_text("# Other\n\nA pan.\n", encoding="utf-8")
+    assert len(Field.open(tmp_path).search("wok", limit=300, min_score=0).results) == 250
