@@ -301,6 +301,28 @@ class Field:
 
         return sync_index(self.container, model, rebuild=rebuild, progress=progress)
 
+    def models(self) -> list[str]:
+        """The models whose indexes the field has and whose embedders are known; the default one without any."""
+        from .embedders import DEFAULT_MODEL, is_known
+        from .index.files import index_files
+
+        return [code for code in index_files(self.container) if is_known(code)] or [DEFAULT_MODEL]
+
+    def drop_index(self, model: str) -> str:
+        """Delete a model's index; the file's name.
+
+        Raises:
+            UsageError: there is none.
+            ReadOnlyError: the field cannot be written.
+        """
+        from .index.files import discard_index, index_files
+
+        name = index_files(self.container).get(model)
+        if name is None:
+            raise UsageError(f"there is no index of {model!r}", hint="`memoryfield info` lists them.")
+        discard_index(self.container, model)
+        return name
+
     def indexes(self) -> "list[IndexStatus]":
         """What is in each index, and how much of it is out of date."""
         from .index.status import index_status
@@ -315,6 +337,7 @@ class Field:
         mode: str = "hybrid",
         min_score: float | None = None,
         model: str | None = None,
+        sync: bool = True,
     ) -> "SearchResult":
         """The pages that answer a query best; see `memoryfield.search.hybrid`.
 
@@ -323,6 +346,7 @@ class Field:
             mode: `hybrid`, `keyword` or `semantic`.
             min_score: between 0 and 1; pages under it are left out (0.25 where not given).
             model: whose vectors to use; else the first index whose model answers.
+            sync: pick up what has changed (at most 25 pages are embedded for it).
 
         Raises:
             UsageError: an empty query, an unknown mode or model.
@@ -331,7 +355,7 @@ class Field:
         from .search.result import MIN_SCORE
 
         floor = MIN_SCORE if min_score is None else min_score
-        return search(self.container, query, limit=limit, mode=mode, min_score=floor, model=model)
+        return search(self.container, query, limit=limit, mode=mode, min_score=floor, model=model, sync=sync)
 
     def validate(self) -> "list[Fault]":
         """Every fault in every page, and in the field as a whole."""

@@ -5,10 +5,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..field import Field
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
 from .render import cells, clipped, escaped, plural, say, styled, width, wrapped
@@ -23,13 +24,17 @@ app = command_group()
 @app.command(cls=PlainCommand)
 def embed(
     model: Annotated[
-        str | None, typer.Option(metavar="CODE", help="The model; else the field's, else all-MiniLM-L6-v2.")
+        list[str] | None,
+        typer.Option(
+            metavar="CODE", help="The model, repeatable; else each that the field has, else all-MiniLM-L6-v2."
+        ),
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Throw the index away and make it anew.")] = False,
+    drop: Annotated[str | None, typer.Option(metavar="CODE", help="Delete this model's index instead.")] = None,
     field: FieldOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the index up to date: new and changed pages are embedded, vanished ones dropped.
+    """Bring the indexes up to date: new and changed pages are embedded, vanished ones dropped.
 
     nomic-embed-text-v1.5 comes from the Ollama server at OLLAMA_HOST, else localhost:11434.
 
@@ -37,17 +42,47 @@ def embed(
     Example:
       $ memoryfield embed
       $ memoryfield embed --model all-MiniLM-L6-v2 --rebuild
+      $ memoryfield embed --drop all-MiniLM-L6-v2
+    """
+    with open_field(field) as opened:
+        if drop:
+            name = opened.drop_index(drop)
+            if as_json:
+                print_json({"field": opened.name, "dropped": name})
+            else:
+                print(f"{escaped(name)} deleted")
+            return
+        reports = [_embed_one(opened, code, rebuild, as_json) for code in dict.fromkeys(model or opened.models())]
+    if as_json:
+        print_json({"field": opened.name, "indexes": [report for report, _ in reports]})
+    if not all(complete for _, complete in reports):
+        raise typer.Exit(1)
+
+
+def _embed_one(opened: Field, model: str, rebuild: bool, as_json: bool) -> tuple[dict[str, Any], bool]:
+    """Bring one index up to date and tell about it.
+
+    Returns:
+        The report as JSON has it, and whether nothing is left to do.
     """
     start = time.monotonic()
-    with open_field(field) as opened, _progress() as progress:
+    with _progress() as progress:
         try:
             report = opened.sync(model, rebuild=rebuild, progress=progress)
         except KeyboardInterrupt:
             say("interrupted: what is embedded stays; `memoryfield embed` goes on from there")
             raise typer.Exit(130) from None
-    _print_report(report, time.monotonic() - start, as_json)
-    if report.failed or report.pending or report.unavailable:
-        raise typer.Exit(1)
+    seconds = time.monotonic() - start
+    for note in report.notes:
+        say(f"note: {note}")
+    for name, reason in report.failed:
+        say(f"error: {name}: {reason}")
+    if report.unavailable:
+        say(f"error: {report.unavailable}")
+    if not as_json:
+        print(_summary(report, seconds))
+    complete = not (report.failed or report.pending or report.unavailable)
+    return {**report.to_dict(), "seconds": round(seconds, 3)}, complete
 
 
 @contextmanager
@@ -77,48 +112,20 @@ def _progress() -> Iterator["Progress | None"]:
         yield show
 
 
-def _print_report(report: "SyncReport", seconds: float, as_json: bool) -> None:
-    for note in report.notes:
-        say(f"note: {note}")
-    for name, reason in report.failed:
-        say(f"error: {name}: {reason}")
-    if report.unavailable:
-        say(f"error: {report.unavailable}")
-    if as_json:
-        print_json(
-            {
-                "model": report.model,
-                "pages": report.pages,
-                "added": report.added,
-                "changed": report.changed,
-                "renamed": report.renamed,
-                "removed": report.removed,
-                "unchanged": report.unchanged,
-                "embedded": report.embedded,
-                "pending": report.pending,
-                "failed": [{"filename": name, "reason": reason} for name, reason in report.failed],
-                "notes": [*report.notes, *([report.unavailable] if report.unavailable else [])],
-                "seconds": round(seconds, 3),
-            }
-        )
-        return
-    parts = [
-        f"{count:,} {word}"
-        for count, word in (
-            (report.added, "added"),
-            (report.changed, "changed"),
-            (report.renamed, "renamed"),
-            (report.removed, "removed"),
-            (report.unchanged, "unchanged"),
-            (report.pending, "still to embed"),
-            (len(report.failed), "failed"),
-        )
-        if count
-    ]
-    rate = f", {report.embedded / seconds:,.1f} pages/s" if report.embedded else ""
-    print(
-        f"{report.model}: {plural(report.pages, 'page')}: {', '.join(parts) or 'nothing to do'}; {seconds:.1f} s{rate}"
+def _summary(report: "SyncReport", seconds: float) -> str:
+    """What was done, on one line."""
+    counts = (
+        (report.added, "added"),
+        (report.changed, "changed"),
+        (report.renamed, "renamed"),
+        (report.removed, "removed"),
+        (report.unchanged, "unchanged"),
+        (report.pending, "still to embed"),
+        (len(report.failed), "failed"),
     )
+    done = ", ".join(f"{count:,} {word}" for count, word in counts if count) or "nothing to do"
+    rate = f", {report.embedded / seconds:,.1f} pages/s" if report.embedded else ""
+    return f"{report.model}: {plural(report.pages, 'page')}: {done}; {seconds:.1f} s{rate}"
 
 
 class Mode(StrEnum):
@@ -142,6 +149,7 @@ def search(
         str | None,
         typer.Option(metavar="CODE", help="Whose vectors; else the first index whose model answers."),
     ] = None,
+    no_sync: Annotated[bool, typer.Option("--no-sync", help="Search what is indexed; do not pick up changes.")] = False,
     field: FieldOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -155,7 +163,7 @@ def search(
       $ memoryfield search --mode keyword -n 1 --json wok
     """
     with open_field(field) as opened:
-        found = opened.search(query, limit=limit, mode=mode.value, min_score=min_score, model=model)
+        found = opened.search(query, limit=limit, mode=mode.value, min_score=min_score, model=model, sync=not no_sync)
     if as_json:
         print_json(found.to_dict())
     else:

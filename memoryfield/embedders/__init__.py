@@ -5,11 +5,16 @@ from __future__ import annotations
 from ..errors import UnknownModelError
 from .base import Embedder, Vector, page_input
 
-__all__ = ["DEFAULT_MODEL", "MODELS", "Embedder", "Vector", "dimensions_of", "find_embedder", "page_input"]
+__all__ = ["DEFAULT_MODEL", "MODELS", "Embedder", "Vector", "dimensions_of", "find_embedder", "is_known", "page_input"]
 
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 MODELS = ("nomic-embed-text-v1.5", DEFAULT_MODEL)
 """The known model codes; of several indexes, a search takes the first of them that answers."""
+
+
+def is_known(model: str) -> bool:
+    """Whether `find_embedder` finds one."""
+    return model in MODELS
 
 
 def dimensions_of(model: str) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, MODELS, find_embedder
+from ..embedders import DEFAULT_MODEL, find_embedder, is_known
 from ..errors import EmbedderUnavailableError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError
 from ..names import is_index
 from .files import code_of, discard_index, index_files, open_index
@@ -38,7 +38,7 @@ def sync_index(
     container: Container, model: str | None, *, rebuild: bool = False, progress: Progress | None = None
 ) -> SyncReport:
     """Bring one index up to date, made if it is not there, made anew if it is damaged or `rebuild` says so."""
-    model = model or next((code for code in index_files(container) if code in MODELS), DEFAULT_MODEL)
+    model = model or next(filter(is_known, index_files(container)), DEFAULT_MODEL)
     embedder = find_embedder(model)
     if not container.writable:
         with container.lock():  # an archive says how to go on
@@ -94,7 +94,7 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
 def index_status(container: Container) -> list[IndexStatus]:
     """What is in each index of a container; a database that is none is passed over."""
     found = [_status(container, model, filename) for model, filename in index_files(container).items()]
-    return [status for status in found if status.model in MODELS or not status.problem]
+    return [status for status in found if is_known(status.model) or not status.problem]
 
 
 def _status(container: Container, model: str, filename: str) -> IndexStatus:

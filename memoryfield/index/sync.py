@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..containers import Container, Entry
 from ..containers.base import digest, digest_line
@@ -66,6 +67,15 @@ class SyncReport:
     notes: list[str] = field(default_factory=list)
     unavailable: str = ""
     """Why the embedder stopped answering, if it did."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        names = ("model", "pages", "added", "changed", "renamed", "removed", "unchanged", "embedded", "pending")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "failed": [{"filename": name, "reason": reason} for name, reason in self.failed],
+            "notes": [*self.notes, *([self.unavailable] if self.unavailable else [])],
+        }
 
 
 def look(container: Container, store: IndexStore) -> Changes:

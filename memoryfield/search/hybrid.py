@@ -44,6 +44,7 @@ def search(
     mode: str = "hybrid",
     min_score: float = MIN_SCORE,
     model: str | None = None,
+    sync: bool = True,
 ) -> SearchResult:
     """The pages that answer a query best.
 
@@ -58,7 +59,7 @@ def search(
     if not query.strip():
         raise UsageError("the query is empty", hint="Say what you look for.")
     valid = query.encode("utf-8", "replace").decode()  # no lone surrogates
-    return _Search(container, valid, limit, mode, min_score).run(model)._replace(query=query)
+    return _Search(container, valid, limit, mode, min_score, sync).run(model)._replace(query=query)
 
 
 class _QueryVector:
@@ -99,12 +100,13 @@ class _QueryVector:
 
 
 class _Search:
-    def __init__(self, container: Container, query: str, limit: int, mode: str, min_score: float) -> None:
+    def __init__(self, container: Container, query: str, limit: int, mode: str, min_score: float, sync: bool) -> None:
         self.container = container
         self.query = query
         self.limit = limit
         self.mode = mode
         self.min_score = min_score
+        self.sync = sync
         self.notes: list[str] = []
         self.files: dict[str, str] = {}
 
@@ -229,7 +231,7 @@ class _Search:
             from ..index.sync import look, sync
 
             store_changes = look(self.container, store)
-            if not store.writable:
+            if not (store.writable and self.sync):
                 self._note_stale(store_changes)
                 return
             pending = len(store_changes.pending)
@@ -259,7 +261,8 @@ class _Search:
         stale = len(really_changed(self.container, changes)) + len(changes.removed) + len(changes.pending)
         if stale:
             self.notes.append(
-                f"the index is out of date by {stale} page{'' if stale == 1 else 's'} and cannot be written"
+                f"the index is out of date by {stale} page{'' if stale == 1 else 's'}"
+                + (" and cannot be written" if self.sync else "")
             )
 
     def _note_failed(self, failed: list[tuple[str, str]]) -> None:

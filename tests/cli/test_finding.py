@@ -55,9 +55,10 @@ def test_embed_brings_the_index_up_to_date(tmp_path: Path) -> None:
     write_page(kitchen, "latin.md", b"caf\xe9\n")
     first = memoryfield("embed", "--json", cwd=kitchen)
     assert first.code == 1  # one page is not UTF-8
-    assert (first.json["model"], first.json["pages"]) == (MODEL, 4)
-    assert (first.json["added"], first.json["embedded"], first.json["pending"]) == (4, 3, 0)
-    assert [failed["filename"] for failed in first.json["failed"]] == ["latin.md"]
+    (told,) = first.json["indexes"]
+    assert (told["model"], told["pages"]) == (MODEL, 4)
+    assert (told["added"], told["embedded"], told["pending"]) == (4, 3, 0)
+    assert [failed["filename"] for failed in told["failed"]] == ["latin.md"]
     assert "latin.md" in first.err
     assert embedded_in(kitchen / INDEX) == 3
     (kitchen / "latin.md").unlink()
@@ -66,9 +67,39 @@ def test_embed_brings_the_index_up_to_date(tmp_path: Path) -> None:
     second = memoryfield("embed", "--json", cwd=kitchen)
     assert second.code == 0
     wanted = {"pages": 3, "added": 0, "changed": 1, "renamed": 1, "removed": 1, "embedded": 1, "pending": 0}
-    assert {key: second.json[key] for key in wanted} == wanted
-    assert second.json["failed"] == []
-    assert {"notes", "unchanged", "seconds"} <= set(second.json)
+    (told,) = second.json["indexes"]
+    assert {key: told[key] for key in wanted} == wanted
+    assert told["failed"] == []
+    assert {"notes", "unchanged", "seconds"} <= set(told)
+
+
+def test_embed_refreshes_every_index_that_the_field_has(kitchen: Path) -> None:
+    memoryfield("embed", "--model", NOMIC, cwd=kitchen)
+    write_page(kitchen, "new.md", "A new page.\n", age=10)
+    run = memoryfield("embed", "--json", cwd=kitchen)
+    assert run.code == 1  # no server answers for one of them
+    assert {index["model"]: (index["added"], index["pending"]) for index in run.json["indexes"]} == {
+        NOMIC: (1, 4),
+        MODEL: (1, 0),
+    }
+
+
+def test_embed_drops_one_index_and_no_other(kitchen: Path) -> None:
+    memoryfield("embed", "--model", NOMIC, "--model", MODEL, cwd=kitchen)
+    assert memoryfield("embed", "--drop", NOMIC, "--json", cwd=kitchen).json["dropped"] == f"{NOMIC}.sqlite3"
+    assert not (kitchen / f"{NOMIC}.sqlite3").exists()
+    assert (kitchen / INDEX).exists()
+    assert memoryfield("embed", "--drop", NOMIC, cwd=kitchen).code == 2
+
+
+def test_no_sync_searches_what_is_indexed_and_says_so(kitchen: Path) -> None:
+    write_page(kitchen, "new.md", "The quetzal is a bird.\n", age=10)
+    before = (kitchen / INDEX).read_bytes()
+    run = memoryfield("search", "--no-sync", "--json", "quetzal bird", cwd=kitchen)
+    assert run.json["results"] == []
+    assert any("out of date by 1 page" in note for note in run.json["notes"])
+    assert (kitchen / INDEX).read_bytes() == before
+    assert memoryfield("search", "quetzal bird", cwd=kitchen).code == 0
 
 
 def test_embed_sums_up_in_one_line(kitchen: Path) -> None:
@@ -89,7 +120,7 @@ def test_rebuild_makes_every_vector_anew(kitchen: Path) -> None:
         connection.execute("UPDATE pages SET embedding = zeroblob(1536)")
     connection.close()
     told = memoryfield("embed", "--rebuild", "--json", cwd=kitchen).json
-    assert told["embedded"] == 3
+    assert told["indexes"][0]["embedded"] == 3
     with sqlite3.connect(kitchen / INDEX) as connection:
         assert all(any(row[0]) for row in connection.execute("SELECT embedding FROM pages"))
     connection.close()
@@ -125,8 +156,9 @@ def test_embed_says_where_no_server_answers(kitchen: Path) -> None:
     assert run.code == 1
     assert NO_SERVER in run.err
     assert "ollama" in run.err.lower()
-    assert (run.json["model"], run.json["embedded"], run.json["pending"]) == (NOMIC, 0, 3)
-    assert any(NO_SERVER in note for note in run.json["notes"])
+    (told,) = run.json["indexes"]
+    assert (told["model"], told["embedded"], told["pending"]) == (NOMIC, 0, 3)
+    assert any(NO_SERVER in note for note in told["notes"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
