@@ -6,6 +6,7 @@ that name, and load them only when they are called.
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -19,9 +20,10 @@ from .errors import (
     PageExistsError,
     PageNameError,
     PageNotFoundError,
+    RefusedError,
     UsageError,
 )
-from .page import Page, now, with_filled_frontmatter, with_keys
+from .page import Page, now, with_block_of, with_filled_frontmatter, with_keys
 
 if TYPE_CHECKING:
     from .index.status import IndexStatus
@@ -184,13 +186,15 @@ class Field:
             name: with or without `.md`; empty: made from the title.
             text: the page, with or without frontmatter; for `append`, what comes after the stored text,
                 its own frontmatter left out.
-            mode: `new` refuses an existing page, `replace` keeps its uuid and created.
+            mode: `new` refuses an existing page; `replace` keeps its uuid and created, and all of its
+                frontmatter where the text has none.
             if_match: sha256 that the stored page must have.
 
         Raises:
             PageNameError: no legal name.
             PageExistsError: the page is there, and mode is `new`.
             PageConflictError: the stored page has another sha256, or another uuid than the text.
+            RefusedError: an empty text would replace a page.
             ReadOnlyError: the field cannot be written.
         """
         raw = _encoded(text) if isinstance(text, str) else text
@@ -206,16 +210,31 @@ class Field:
             self._check_match(name, stored, if_match)
             if stored is not None and mode == "new":
                 raise PageExistsError(
-                    f"{name} exists already", hint="Use --replace to replace it, or --append to add to it."
+                    f"{name} exists already ({stored.title!r})",
+                    hint=f"Use --replace to replace it, --append to add to it, or another name: {self._free(name)}.",
                 )
             given = Page(name, raw)
             _check_uuid(given, stored)
+            if stored is not None and mode == "replace":
+                if not raw.strip() and stored.raw.strip():
+                    raise RefusedError(
+                        f"the text is empty, and {name} is not", hint="`memoryfield delete` deletes a page."
+                    )
+                if not given.has_frontmatter:
+                    title = title or given.heading or ""
+                given = with_block_of(stored, given)
             if stored is not None and mode == "append":
                 added = given.body.encode("utf-8") if given.has_frontmatter and not given.problems else raw
                 given = Page(name, _joined(stored.raw, added))
             self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
             page = self._load(name)
         return Written(page, stored is None, tuple(_notes(page)))
+
+    def _free(self, name: str) -> str:
+        """A name like this one that no page has."""
+        taken = {entry.name for entry in self.entries()}
+        numbered = (f"{names.stem(name)}-{number}{names.PAGE_SUFFIX}" for number in count(2))
+        return next(candidate for candidate in numbered if candidate not in taken)
 
     def rewrite(self, name: str, before: Page, raw: bytes) -> Written:
         """Store an edited page; `updated` changes only if the text did.

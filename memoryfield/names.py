@@ -56,8 +56,10 @@ def plain_name_fault(name: str) -> str | None:
     """Why `name` is no plain file name inside a field (a separator, `..`, a drive letter), or None."""
     if _plainly_a_page(name):
         return None
-    if not name or name in (".", ".."):
-        return "is empty or a folder"
+    if name in (".", ".."):
+        return "leads out of the folder"
+    if not name:
+        return "is empty"
     if "/" in name or "\\" in name:
         return "contains a separator"
     if re.match(r"[A-Za-z]:", name):

@@ -12,7 +12,7 @@ from typing import Any
 from .frontmatter import Block, Problem, find_block, known_lines, new_block, parse_block, read_block, set_keys
 from .names import stem
 
-__all__ = ["Page", "Problem", "now", "with_filled_frontmatter", "with_keys"]
+__all__ = ["Page", "Problem", "now", "with_block_of", "with_filled_frontmatter", "with_keys"]
 
 _BOM = "\ufeff"
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)$")
@@ -218,6 +218,17 @@ def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", k
         given |= {"updated"} | ({"created"} if kept.created else set())
     missing = {k: v for k, v in values.items() if k in given or page.frontmatter.get(k) in (None, "")}
     return (with_keys(page, **missing) if missing else None) or page.raw
+
+
+def with_block_of(stored: Page, page: Page) -> Page:
+    """A page without frontmatter gets that of the page which it replaces; any other is left as it is."""
+    if page.has_frontmatter or not page.is_utf8 or not stored.frontmatter_is_valid:
+        return page
+    assert stored._block is not None
+    head = stored.text[: stored._block.body]
+    newline = "\r\n" if "\r\n" in head else "\n"
+    gap = "" if page.text.startswith(("\n", "\r")) else newline
+    return Page(page.filename, _encode(stored, head + gap + page.text))
 
 
 def _encode(page: Page, text: str) -> bytes:

@@ -76,6 +76,8 @@ def pack(
     """
     container = field.container
     target = _target(container, output)
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {str(target.parent)!r}")
     if target.exists() and not replace:
         raise NotEmptyError(f"{str(target)!r} exists already", hint="Choose another --output, or use --force.")
     if container.writable and target.parent.resolve() == container.location.resolve():
@@ -227,6 +229,7 @@ def _settle(container: Container, copy: IndexStore) -> None:
     if copy.has_own_tables:
         sync(container, copy, None)
         with copy.transaction():
+            copy.remove_stale_vectors()
             copy.forget_words()
         return
     stale: list[str] = []

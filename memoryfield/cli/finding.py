@@ -12,7 +12,7 @@ import typer
 from ..field import Field
 from .common import FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
-from .render import cells, clipped, escaped, plural, say, styled, width, wrapped
+from .render import cells, escaped, plural, say, styled, width, wrapped
 
 if TYPE_CHECKING:
     from ..index.sync import Progress, SyncReport
@@ -120,6 +120,7 @@ def _summary(report: "SyncReport", seconds: float) -> str:
         (report.renamed, "renamed"),
         (report.removed, "removed"),
         (report.unchanged, "unchanged"),
+        (report.embedded if report.embedded != report.added + report.changed else 0, "embedded"),
         (report.pending, "still to embed"),
         (len(report.failed), "failed"),
     )
@@ -138,7 +139,7 @@ class Mode(StrEnum):
 
 @app.command(cls=PlainCommand)
 def search(
-    query: Annotated[str, typer.Argument(help="A question, or some words.")],
+    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")],
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="At most so many pages.")] = 5,
     mode: Annotated[Mode, typer.Option(help="By words, by meaning, or both.")] = Mode.HYBRID,
     min_score: Annotated[
@@ -163,7 +164,9 @@ def search(
       $ memoryfield search --mode keyword -n 1 --json wok
     """
     with open_field(field) as opened:
-        found = opened.search(query, limit=limit, mode=mode.value, min_score=min_score, model=model, sync=not no_sync)
+        found = opened.search(
+            " ".join(query), limit=limit, mode=mode.value, min_score=min_score, model=model, sync=not no_sync
+        )
     if as_json:
         print_json(found.to_dict())
     else:
@@ -188,7 +191,9 @@ def _print_hit(rank: int, hit: "Hit") -> None:
     if cells(f"{head}  {title}  {name}") <= columns:
         print(f"{strength}  {styled(title, 1)}  {styled(name, 2)}")
     else:
-        print(f"{strength}  {styled(clipped(name, columns - cells(head) - 2), 2)}")
+        print(strength)
+        for start, end in wrapped(name, columns - 2):
+            print(f"  {styled(name[start:end], 2)}")
         for start, end in wrapped(title, columns - 2):
             print(f"  {styled(title[start:end], 1)}")
     for start, end in wrapped(hit.snippet, columns - 2):

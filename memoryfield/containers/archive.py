@@ -37,7 +37,12 @@ class ArchiveContainer:
         for info in self._zip.infolist():
             name = entry_name(info)
             if "/" in name:
-                skipped = Skipped(name.split("/", 1)[0], "is a folder")
+                fault = next(filter(None, map(plain_name_fault, name.removesuffix("/").split("/"))), None)
+                skipped = (
+                    Skipped(name, f"has a name that {fault}")
+                    if fault
+                    else Skipped(name.split("/", 1)[0], "is a folder")
+                )
                 if skipped not in self._skipped:
                     self._skipped.append(skipped)
             elif fault := plain_name_fault(name):

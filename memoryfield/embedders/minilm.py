@@ -52,7 +52,7 @@ class MiniLM:
 
     model = MODEL
     dimensions: int | None = DIMENSIONS
-    batch = 64
+    batch = 16
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads or _cores()

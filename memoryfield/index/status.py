@@ -10,7 +10,7 @@ import apsw
 from ..containers import Container
 from ..embedders import DEFAULT_MODEL, find_embedder, is_known
 from ..errors import EmbedderUnavailableError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError
-from ..names import is_index
+from ..names import is_index, is_page
 from .files import code_of, discard_index, index_files, open_index
 from .store import DAMAGE, IndexStore
 from .sync import Progress, SyncReport, look, really_changed, sync
@@ -45,9 +45,13 @@ def sync_index(
             pass
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
     note = ""
-    if rebuild:
-        if reason := embedder.unavailable():
+    missing = model not in index_files(container)
+    if (rebuild or missing) and (reason := embedder.unavailable()):
+        if not missing:
             raise EmbedderUnavailableError(reason)
+        pages = sum(is_page(name) for name in container.names())  # no index is better than one without vectors
+        return SyncReport(model, pages=pages, pending=pages, unavailable=reason)
+    if rebuild:
         discard_index(container, model)
     try:
         store = open_index(container, model, embedder.dimensions, create=True)

@@ -44,7 +44,7 @@ class Row(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A page as it goes into the index. Without a `vector`, one that is stored for the same bytes stays."""
+    """A page as it goes into the index. Without a `vector`, the one that is stored stays."""
 
     filename: str
     size: int
@@ -295,13 +295,18 @@ class IndexStore:
                 (record.filename, frontmatter, last_modified, record.sha256, record.vector),
             )
             return
+        if record.fault is not None:
+            self.connection.execute("DELETE FROM pages WHERE filename = ?", (record.filename,))
+        # A vector of other bytes stays until there is a new one, with its own sha256 and time; the old words go.
+        self.connection.execute("UPDATE pages SET frontmatter = ? WHERE filename = ?", (frontmatter, record.filename))
+        self._date_vector(record.filename, last_modified)
+
+    def _date_vector(self, filename: str, last_modified: str) -> None:
+        """Give a vector its file's time, if it is of the file's bytes: other tools may go by the time alone."""
         self.connection.execute(
-            "DELETE FROM pages WHERE filename = ? AND (sha256_hash <> ? OR ?)",
-            (record.filename, record.sha256, record.fault is not None),
-        )
-        self.connection.execute(
-            "UPDATE pages SET frontmatter = ?, last_modified = ? WHERE filename = ?",
-            (frontmatter, last_modified, record.filename),
+            "UPDATE pages SET last_modified = ?1 WHERE filename = ?2"
+            " AND sha256_hash = (SELECT sha256 FROM memoryfield_files WHERE filename = ?2)",
+            (last_modified, filename),
         )
 
     def _drop_words(self, filename: str) -> None:
@@ -318,7 +323,7 @@ class IndexStore:
             "UPDATE memoryfield_files SET size = ?, mtime_ns = ?, crc32 = ?, indexed_ns = ? WHERE filename = ?",
             (size, min(mtime_ns, LATEST_NS), crc32, indexed_ns, filename),
         )
-        self.connection.execute("UPDATE pages SET last_modified = ? WHERE filename = ?", (iso_time(mtime_ns), filename))
+        self._date_vector(filename, iso_time(mtime_ns))
 
     def rename(self, old: str, new: str) -> None:
         """A page's rows get its new name."""
@@ -338,6 +343,13 @@ class IndexStore:
             self.connection.execute("DELETE FROM pages WHERE filename = ?", (name,))
             if self.has_own_tables:
                 self._drop_words(name)
+
+    def remove_stale_vectors(self) -> None:
+        """Drop the vectors that are not of their pages' present bytes."""
+        self.connection.execute(
+            "DELETE FROM pages WHERE NOT EXISTS (SELECT 1 FROM memoryfield_files f"
+            " WHERE f.filename = pages.filename AND f.sha256 = pages.sha256_hash)"
+        )
 
     @property
     def has_traces(self) -> bool:

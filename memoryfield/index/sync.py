@@ -135,6 +135,8 @@ def sync(
     if embedder is not None:
         names += changes.pending
     done = 0
+    if progress:
+        progress(0, len(names))
     for batch in _batches(names, changes.entries, embedder.batch if embedder else 256):
         run.batch(batch)
         done += len(batch)

@@ -1,8 +1,8 @@
 """A whole search: which index, how fresh, both halves, one score.
 
-score = ½ keyword + ½ semantic, computed for every page among either half's best 200. A page without
-a vector, a search without an embedder, and a query without a usable term are scored by the half
-that there is, alone.
+score = ½ keyword + ½ semantic, computed for every page among either half's best 200; a page without
+a vector has no semantic half. A search without an embedder, and a query without a usable term, are
+scored by the half that there is, alone.
 """
 
 from __future__ import annotations
@@ -121,11 +121,14 @@ class _Search:
             for code in models:
                 answer = self._try(code, silent)
                 if isinstance(answer, SearchResult):
+                    self.notes += silent
                     return answer
+                if fallback and answer:
+                    answer.close()
                 fallback = fallback or answer
             self.notes += silent
-            if self.mode == "semantic" and models:
-                self.notes.append("searched by keyword instead")
+            if silent:
+                self.notes.append("searched by keyword alone")
             if fallback is None:
                 fallback = self._keyword_only_store(bool(models))
             return self._rank(fallback, None, None)
@@ -168,7 +171,7 @@ class _Search:
             else:
                 answer = self._rank(store, code, vector.get)
         except MemoryfieldError as error:
-            silent.append(f"searched by keyword alone: {error}")
+            silent.append(f"{code} was not used: {error}")
             return store
         except DAMAGE as error:
             store.close()
@@ -219,8 +222,8 @@ class _Search:
         self._note_failed(report.failed)
         if not report.pages:
             self.notes.append("the field has no pages")
-        elif not had_index:
-            self.notes.append("this field is not embedded yet, searched by keyword alone: run `memoryfield embed`")
+        elif not had_index and self.mode != "keyword":
+            self.notes.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
         return store
 
     def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
@@ -243,8 +246,8 @@ class _Search:
                 self.notes += report.notes
                 self._note_failed(report.failed)
                 pending = report.pending
-            if pending:
-                self.notes.append(f"{_pages(pending)} not embedded yet: run `memoryfield embed`")
+            if pending and self.mode != "keyword":
+                self.notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
         except (
             apsw.FullError,
             apsw.IOError,
@@ -253,6 +256,11 @@ class _Search:
             apsw.CantOpenError,
         ) as error:
             self.notes.append(f"the index could not be brought up to date: {error}")
+
+    def _how_to_embed(self) -> str:
+        if self.container.location.is_dir():
+            return "run `memoryfield embed`"
+        return "unpack the archive, run `memoryfield embed` on the folder, and pack it"
 
     def _note_stale(self, changes: Changes) -> None:
         """For an index that cannot be written: how many pages differ from it."""
@@ -292,9 +300,15 @@ class _Search:
                 halves.setdefault(name, [keyword.get(ids.get(name, -1), 0.0), None])[1] = score
         if not query_terms and mode == "keyword":
             self.notes.append("the query has no words to look for")
-        usable = bool(query_terms) and self.mode != "semantic"
-        scored = [(self._score(*pair, usable=usable), name) for name, pair in halves.items()]
+        scored = [(_score(mode, bool(query_terms), *pair), name) for name, pair in halves.items()]
+        under = len(scored)
         scored = sorted((item for item in scored if item[0] >= self.min_score), key=lambda item: (-item[0], item[1]))
+        under -= len(scored)
+        if under and not scored:
+            self.notes.append(
+                f"{_pages(under).split()[0]} {'page scores' if under == 1 else 'pages score'} under {self.min_score:g}:"
+                " --min-score 0 shows them"
+            )
         weigh = _weigher(store, telling) if telling else None
         hits: list[Hit] = []
         for score, name in scored:
@@ -306,12 +320,6 @@ class _Search:
         if mode == "semantic":
             hits = [_without_keyword(hit) for hit in hits]
         return SearchResult(self.query, mode, model, self.notes, hits)
-
-    @staticmethod
-    def _score(keyword: float | None, semantic: float | None, *, usable: bool) -> float:
-        if semantic is None:
-            return keyword or 0.0
-        return 0.5 * (keyword or 0.0) + 0.5 * semantic if usable else semantic
 
     def _hit(
         self, store: IndexStore, name: str, score: float, halves: list[float | None], weigh: Weigh | None
@@ -342,6 +350,15 @@ class _Search:
             frontmatter=page.frontmatter,
             marks=marks,
         )
+
+
+def _score(mode: str, has_terms: bool, keyword: float | None, semantic: float | None) -> float:
+    """One number from both halves, or from the one that counts."""
+    if mode == "keyword":
+        return keyword or 0.0
+    if mode == "semantic" or not has_terms:
+        return semantic or 0.0
+    return 0.5 * (keyword or 0.0) + 0.5 * (semantic or 0.0)
 
 
 def _without_keyword(hit: Hit) -> Hit:

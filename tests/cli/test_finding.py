@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from memoryfield.index.store import IndexStore
+
 from .support import (
     INDEX,
     MODEL,
@@ -73,19 +75,39 @@ def test_embed_brings_the_index_up_to_date(tmp_path: Path) -> None:
     assert {"notes", "unchanged", "seconds"} <= set(told)
 
 
+def _with_an_empty_index_of_another_model(kitchen: Path) -> None:
+    store = IndexStore.open(kitchen / f"{NOMIC}.sqlite3", NOMIC, 768, create=True)
+    store.prepare()
+    store.close()
+
+
 def test_embed_refreshes_every_index_that_the_field_has(kitchen: Path) -> None:
-    memoryfield("embed", "--model", NOMIC, cwd=kitchen)
+    _with_an_empty_index_of_another_model(kitchen)
     write_page(kitchen, "new.md", "A new page.\n", age=10)
     run = memoryfield("embed", "--json", cwd=kitchen)
     assert run.code == 1  # no server answers for one of them
     assert {index["model"]: (index["added"], index["pending"]) for index in run.json["indexes"]} == {
-        NOMIC: (1, 4),
+        NOMIC: (4, 4),
         MODEL: (1, 0),
     }
 
 
+def test_an_index_is_not_begun_where_no_server_answers(kitchen: Path) -> None:
+    run = memoryfield("embed", "--model", NOMIC, "--json", cwd=kitchen)
+    assert run.code == 1
+    assert not (kitchen / f"{NOMIC}.sqlite3").exists()
+    assert memoryfield("search", "--json", "which wok heats evenly?", cwd=kitchen).json["notes"] == []
+
+
+def test_the_model_that_did_not_answer_is_named(kitchen: Path) -> None:
+    _with_an_empty_index_of_another_model(kitchen)
+    told = memoryfield("search", "--json", "which wok heats evenly?", cwd=kitchen).json
+    assert told["model"] == MODEL
+    assert any(NOMIC in note for note in told["notes"])
+
+
 def test_embed_drops_one_index_and_no_other(kitchen: Path) -> None:
-    memoryfield("embed", "--model", NOMIC, "--model", MODEL, cwd=kitchen)
+    _with_an_empty_index_of_another_model(kitchen)
     assert memoryfield("embed", "--drop", NOMIC, "--json", cwd=kitchen).json["dropped"] == f"{NOMIC}.sqlite3"
     assert not (kitchen / f"{NOMIC}.sqlite3").exists()
     assert (kitchen / INDEX).exists()
