@@ -1,5 +1,5 @@
 """`python -m memoryfield`."""
 
-from .cli.main import main
+from .cli import entry
 
-main()
+entry()

@@ -61,6 +61,10 @@ class IndexFileError(MemoryfieldError):
     """An index file cannot be used as it is; it can be deleted and rebuilt."""
 
 
+class IndexUnreadableError(IndexFileError):
+    """An index file cannot be opened now; nothing is known against it."""
+
+
 class EmbedderError(MemoryfieldError):
     """An embedder answered with something that cannot be used."""
 

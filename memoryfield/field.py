@@ -250,8 +250,8 @@ class Field:
             page = self._load(name)
         return Written(page, False, tuple(_notes(page)))
 
-    def rename(self, wanted: str, new: str) -> str:
-        """Give a page another name; its uuid stays. Its rows in every index follow.
+    def rename(self, wanted: str, new: str, notes: list[str] | None = None) -> str:
+        """Give a page another name; its uuid stays. Its rows in every index follow, or `notes` tells why not.
 
         Raises:
             PageExistsError: a page has the new name already.
@@ -266,7 +266,7 @@ class Field:
             self.container.rename(old, new)
         from .index.status import follow
 
-        follow(self.container, "rename", old, new)
+        self._tell(notes, follow(self.container, "rename", old, new))
         return old
 
     def _is_same_file(self, old: str, new: str) -> bool:
@@ -274,8 +274,8 @@ class Field:
         listed = {entry.name for entry in self.container.entries()}
         return old in listed and new not in listed
 
-    def delete(self, wanted: str) -> str:
-        """Delete a page, and its rows in every index, words included.
+    def delete(self, wanted: str, notes: list[str] | None = None) -> str:
+        """Delete a page, and its rows in every index, words included; `notes` tells of an index that kept them.
 
         Raises:
             PageNotFoundError: there is none.
@@ -285,8 +285,13 @@ class Field:
             self.container.delete(name)
         from .index.status import follow
 
-        follow(self.container, "delete", name)
+        self._tell(notes, follow(self.container, "delete", name))
         return name
+
+    @staticmethod
+    def _tell(notes: list[str] | None, news: list[str]) -> None:
+        if notes is not None:
+            notes += news
 
     def _stored(self, name: str) -> Page | None:
         try:

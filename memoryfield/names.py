@@ -13,7 +13,7 @@ MAX_PAGE_BYTES = 8192
 
 _LEGAL_STEM = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # Of ten thousand names, nearly all match this, and need no closer look.
-_plainly_a_page = re.compile(r"[a-z0-9-]+\.md").fullmatch
+plainly_a_page = re.compile(r"[a-z0-9-]+\.md").fullmatch
 _DEBRIS = frozenset({".ds_store", "desktop.ini", "thumbs.db"})
 _MAX_STEM = 100
 _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
@@ -27,7 +27,7 @@ def is_debris(name: str) -> bool:
 
 def is_page(name: str) -> bool:
     """Whether a file of this name is a page. Illegal names count: they are listed, and reported."""
-    if _plainly_a_page(name):
+    if plainly_a_page(name):
         return True
     return name.lower().endswith(PAGE_SUFFIX) and not is_debris(name)
 
@@ -54,7 +54,7 @@ def with_suffix(name: str) -> str:
 
 def plain_name_fault(name: str) -> str | None:
     """Why `name` is no plain file name inside a field (a separator, `..`, a drive letter), or None."""
-    if _plainly_a_page(name):
+    if plainly_a_page(name):
         return None
     if name in (".", ".."):
         return "leads out of the folder"

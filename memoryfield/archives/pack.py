@@ -19,7 +19,7 @@ import apsw
 from .. import names
 from ..containers import Container, Entry
 from ..embedders import MODELS, dimensions_of
-from ..errors import IndexFileError, NotEmptyError, PageNameError, RefusedError, UsageError
+from ..errors import IndexFileError, NotEmptyError, PageNameError, ReadOnlyError, RefusedError, UsageError
 from ..index.files import index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..index.sync import sync
@@ -92,10 +92,11 @@ def pack(
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
-    except BaseException:
+    except PermissionError as error:
+        raise ReadOnlyError(f"cannot write in {str(target.parent)!r}: {error.strerror}") from error
+    finally:
         with suppress(OSError):
             temporary.unlink()
-        raise
     with target.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return Packed(

@@ -64,7 +64,8 @@ def unpack(archive: str | Path, dest: str | Path | None = None, *, progress: Pro
 def _check(infos: list[zipfile.ZipInfo]) -> None:
     """Refuse an archive with any entry that must not be written."""
     seen: dict[str, str] = {}
-    folders: dict[str, str] = {}
+    folders: set[str] = set()
+    files: set[str] = set()
     for info in infos:
         name = entry_name(info)
         if "\x00" in info.orig_filename:
@@ -80,9 +81,11 @@ def _check(infos: list[zipfile.ZipInfo]) -> None:
         if path in seen or (path in folders and not is_folder):
             raise UnsafeArchiveError(f"the archive has both {seen.get(path, path)!r} and {name!r}", entry=name)
         above = {folded("/".join(parts[:depth])) for depth in range(1, len(parts) + is_folder)}
-        if files_above := above & {other for other in seen if not seen[other].endswith("/")}:
+        if files_above := above & files:
             raise UnsafeArchiveError(f"the archive's {files_above.pop()!r} is a file and a folder", entry=name)
-        folders.update(dict.fromkeys(above, name))
+        folders |= above
+        if not is_folder:
+            files.add(path)
         seen[path] = name
 
 

@@ -1,1 +1,21 @@
 """The command line: arguments in, rendering out, no logic of its own."""
+
+import gc
+import os
+import sys
+
+
+def entry() -> None:
+    """Run the command line and exit. Ctrl-C is quiet from the first moment on."""
+    gc.set_threshold(100_000)  # imports make many objects and no garbage
+    try:
+        from .main import main
+
+        main()
+    except KeyboardInterrupt:
+        os._exit(130)
+    except SystemExit as ending:
+        # All is written and closed. Taking down the interpreter with its libraries, object by
+        # object, would take longer than a keyword search.
+        sys.stderr.flush()
+        os._exit(ending.code if isinstance(ending.code, int) else 1)

@@ -29,5 +29,5 @@ def open_field(given: str | None) -> Field:
 
 def print_json(value: Any) -> None:
     """One JSON object on standard output."""
-    encoding = sys.stdout.encoding or ""
-    print(json.dumps(value, ensure_ascii=not encoding.lower().startswith("utf"), indent=2))
+    plain = sys.stdout.isatty() or not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=plain, indent=2))

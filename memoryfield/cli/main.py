@@ -118,8 +118,8 @@ def _prepare_streams() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; whatever happens, one clear line and an exit code."""
-    group = get_group(app)
     try:
+        group = get_group(app)
         with group.make_context("memoryfield", arguments) as context:
             group.invoke(context)
         return 0

@@ -231,9 +231,9 @@ def _row(page: Page) -> dict[str, Any]:
 
 
 def _mtime(page: Page) -> str:
-    from datetime import UTC, datetime
+    from ..index.store import iso_time
 
-    return datetime.fromtimestamp(page.mtime_ns // 1_000_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return iso_time(page.mtime_ns)[:19] + "Z"
 
 
 def _sortable(value: Any) -> Any:
@@ -329,7 +329,10 @@ def rename(
       $ memoryfield rename woks carbon-steel-woks
     """
     with open_field(field) as opened:
-        was = opened.rename(old, new)
+        notes: list[str] = []
+        was = opened.rename(old, new, notes)
+        for note in notes:
+            say(f"note: {note}")
         print(f"{escaped(was)} -> {escaped(opened.find(new))}")
 
 
@@ -353,9 +356,12 @@ def delete(
             sizes = [f"{escaped(name)} ({size(opened.container.entry(name).size)})" for name in found]
             if not _agreed(f"Delete {', '.join(sizes)}?"):
                 raise RefusedError("nothing was deleted")
+        notes: list[str] = []
         for name in found:
-            opened.delete(name)
+            opened.delete(name, notes)
             print(escaped(name))
+        for note in dict.fromkeys(notes):
+            say(f"note: {note}; `memoryfield embed` mends it")
         say(f"deleted {plural(len(found), 'page')}")
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import unicodedata
 
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNSAFE_IN_TEXT = re.compile(r"(?![\n\t])" + _UNSAFE.pattern)
 
 

@@ -34,6 +34,7 @@ class ArchiveContainer:
         self._list()
 
     def _list(self) -> None:
+        skipped_once: dict[Skipped, None] = {}
         for info in self._zip.infolist():
             name = entry_name(info)
             if "/" in name:
@@ -43,14 +44,14 @@ class ArchiveContainer:
                     if fault
                     else Skipped(name.split("/", 1)[0], "is a folder")
                 )
-                if skipped not in self._skipped:
-                    self._skipped.append(skipped)
+                skipped_once[skipped] = None
             elif fault := plain_name_fault(name):
                 self._skipped.append(Skipped(name, f"has a name that {fault}"))
             elif not is_regular(info):
                 self._skipped.append(Skipped(name, "is not a regular file"))
             else:
                 self._infos[name] = info
+        self._skipped += skipped_once
 
     def names(self) -> list[str]:
         return list(self._infos)
@@ -111,6 +112,8 @@ def open_zip(location: Path) -> zipfile.ZipFile:
         FieldNotFoundError: there is no such file.
         ArchiveError: it is not a zip that can be read.
     """
+    if location.exists() and not location.is_file():  # a pipe would be waited for
+        raise FieldNotFoundError(f"{str(location)!r} is no file")
     try:
         return zipfile.ZipFile(location)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):

@@ -11,8 +11,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import FieldNotFoundError, ReadOnlyError
-from ..names import is_page, plain_name_fault
-from .base import Entry, Skipped, check_plain, digest, digest_line
+from ..names import is_page, plain_name_fault, plainly_a_page
+from .base import Entry, Skipped, check_plain, digest
+
+_TYPE, _FILE, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
 
 
 class DirectoryContainer:
@@ -45,14 +47,16 @@ class DirectoryContainer:
         with os.scandir(self.location) as listing:
             for item in listing:
                 name = item.name
-                if not is_page(name) or plain_name_fault(name):
+                if not plainly_a_page(name) and (not is_page(name) or plain_name_fault(name)):
                     continue
-                with suppress(OSError):  # gone between listing and looking
+                try:
                     status = item.stat(follow_symlinks=False)
-                    if stat.S_ISLNK(status.st_mode) and not self._link_fault(item.path):
+                    if status.st_mode & _TYPE == _LINK and not self._link_fault(item.path):
                         status = item.stat()
-                    if stat.S_ISREG(status.st_mode):
-                        lines.append(digest_line(name, status.st_size, status.st_mtime_ns))
+                except FileNotFoundError:
+                    continue  # gone between listing and looking
+                if status.st_mode & _TYPE == _FILE:  # `digest_line`, without ten thousand calls
+                    lines.append(f"{name}\0{status.st_size}\0{status.st_mtime_ns}")
         return digest("time", lines)
 
     def entries(self) -> list[Entry]:
@@ -70,7 +74,7 @@ class DirectoryContainer:
                     status: os.stat_result | None = item.stat(follow_symlinks=False)
                     if status and not stat.S_ISREG(status.st_mode):
                         status = self._followed(item, status)
-                except OSError:
+                except FileNotFoundError:
                     continue  # gone between listing and looking
                 if status:
                     yield item, status

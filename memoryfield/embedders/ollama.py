@@ -14,7 +14,11 @@ FIRST_WAIT = 0.25
 """Seconds before the second attempt; each further wait is twice as long."""
 
 TIMEOUT = 120
-"""Seconds for one request."""
+"""Seconds for one request with pages."""
+QUERY_TIMEOUT = 20
+"""Seconds for a question: somebody is waiting. A model that has to be loaded first may need some."""
+MAX_FAULT = 200
+"""Characters of what a server says of an error."""
 
 _TOO_LONG = ("context length", "exceeds", "too long")
 
@@ -70,7 +74,11 @@ class OllamaEmbedder:
             return [self._one(text, self._page_prefix) for text in texts]
 
     def embed_query(self, text: str) -> Vector:
-        found = self._one(text, self._query_prefix)
+        self._client()._client.timeout = QUERY_TIMEOUT
+        try:
+            found = self._one(text, self._query_prefix)
+        finally:
+            self._client()._client.timeout = TIMEOUT
         if isinstance(found, EmbedderError):
             raise found
         return found
@@ -123,18 +131,22 @@ class OllamaEmbedder:
             except ollama.ResponseError as error:
                 if error.status_code == 404:
                     raise self._missing() from None
-                if any(words in error.error.lower() for words in _TOO_LONG):
-                    raise _TooLongError(error.error) from None
+                told = str(error.error)[:MAX_FAULT]
+                if any(words in told.lower() for words in _TOO_LONG):
+                    raise _TooLongError(told) from None
                 if error.status_code < 500 and error.status_code != 429:
-                    raise EmbedderError(f"Ollama refused: {error.error}") from None
-                fault = f"status {error.status_code}, {error.error}"
+                    raise EmbedderError(f"Ollama refused: {told}") from None
+                fault = f"status {error.status_code}, {told}"
             except (ConnectionError, httpx.ConnectError):
                 raise EmbedderUnavailableError(
                     f"no Ollama server answers at {self._host()}",
                     hint="Start it with `ollama serve`, or set OLLAMA_HOST.",
                 ) from None
-            except (httpx.HTTPError, ValueError) as error:  # cut off, timed out, or an answer that is no JSON
-                fault = f"{type(error).__name__}: {error}"
+            except httpx.TimeoutException:
+                raise EmbedderUnavailableError(f"Ollama at {self._host()} did not answer in time") from None
+            except (httpx.HTTPError, ValueError, TypeError, AttributeError, KeyError) as error:
+                # Cut off, or an answer that is no JSON, or not of the expected shape.
+                fault = f"{type(error).__name__}: {error}"[:MAX_FAULT]
             if attempt < attempts:
                 time.sleep(wait)
                 wait *= 2

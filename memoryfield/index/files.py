@@ -9,7 +9,7 @@ import apsw
 
 from ..containers import Container
 from ..embedders import MODELS
-from ..errors import IndexFileError, PageNameError, ReadOnlyError
+from ..errors import IndexFileError, IndexUnreadableError, PageNameError, ReadOnlyError
 from ..names import INDEX_SUFFIX, is_index, model_code
 from .store import IndexStore
 
@@ -62,18 +62,26 @@ def open_index(
         name = model + INDEX_SUFFIX
     path = container.local_path(name)
     if path is None:
-        return IndexStore.memory(model, dimensions, container.read(name), name)
+        return _copy(container, model, dimensions, name)
     writable = container.writable and (not path.exists() or os.access(path, os.W_OK))
     if create and not writable:
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
     try:
         store = IndexStore.open(path, model, dimensions, writable=writable, create=create)
-    except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError) as error:
-        raise IndexFileError(f"{name} cannot be opened: {error}") from error
+    except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.BusyError, apsw.PermissionsError) as error:
+        raise IndexUnreadableError(f"{name} cannot be opened: {error}") from error
     if writable or store.has_own_tables:
         return store
     store.close()
-    return IndexStore.memory(model, dimensions, container.read(name), name)
+    return _copy(container, model, dimensions, name)
+
+
+def _copy(container: Container, model: str, dimensions: int | None, name: str) -> IndexStore:
+    try:
+        content = container.read(name)
+    except OSError as error:
+        raise IndexUnreadableError(f"{name} {error.strerror or error}") from error
+    return IndexStore.memory(model, dimensions, content, name)
 
 
 def discard_index(container: Container, model: str) -> None:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, find_embedder, is_known
-from ..errors import EmbedderUnavailableError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError
-from ..names import is_index, is_page
+from ..embedders import DEFAULT_MODEL, MODELS, Embedder, find_embedder, is_known
+from ..errors import (
+    EmbedderUnavailableError,
+    IndexFileError,
+    IndexUnreadableError,
+    MemoryfieldError,
+    ReadOnlyError,
+    UnknownModelError,
+)
+from ..names import INDEX_SUFFIX, is_index, is_page
 from .files import code_of, discard_index, index_files, open_index
 from .store import DAMAGE, IndexStore
 from .sync import Progress, SyncReport, look, really_changed, sync
+
+FOLLOW_TIMEOUT_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,43 +54,73 @@ def sync_index(
         with container.lock():  # an archive says how to go on
             pass
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
-    note = ""
     missing = model not in index_files(container)
     if (rebuild or missing) and (reason := embedder.unavailable()):
         if not missing:
             raise EmbedderUnavailableError(reason)
         pages = sum(is_page(name) for name in container.names())  # no index is better than one without vectors
         return SyncReport(model, pages=pages, pending=pages, unavailable=reason)
+    if missing and not any(map(is_page, container.names())):
+        return SyncReport(model, notes=["the field has no pages"])
     if rebuild:
-        discard_index(container, model)
+        return _rebuilt(container, model, embedder, progress)
     try:
-        store = open_index(container, model, embedder.dimensions, create=True)
-        try:
-            report = sync(container, store, embedder, progress=progress)
-        finally:
-            store.close()
+        return _synced(container, model, embedder, progress)
+    except IndexUnreadableError:
+        raise
     except (IndexFileError, *DAMAGE) as error:
-        note = f"{error}: it was made anew"
         discard_index(container, model)
-        store = open_index(container, model, embedder.dimensions, create=True)
+        report = _synced(container, model, embedder, progress)
+        report.notes.insert(0, f"{error}: it was made anew")
+        return report
+
+
+def _synced(container: Container, model: str, embedder: Embedder, progress: Progress | None) -> SyncReport:
+    store = open_index(container, model, embedder.dimensions, create=True)
+    try:
+        return sync(container, store, embedder, progress=progress)
+    finally:
+        store.close()
+        path = container.local_path(model + INDEX_SUFFIX)
+        if path and path.exists() and not path.stat().st_size:  # begun, and nothing could be stored
+            path.unlink()
+
+
+def _rebuilt(container: Container, model: str, embedder: Embedder, progress: Progress | None) -> SyncReport:
+    """Make an index anew beside the old one, which stays until the new one is complete."""
+    path = container.local_path(index_files(container).get(model, model + INDEX_SUFFIX))
+    assert path is not None  # the container can be written: it is a folder
+    temporary = path.with_name(f".memoryfield-{secrets.token_hex(8)}{INDEX_SUFFIX}")
+    try:
+        store = IndexStore.open(temporary, model, embedder.dimensions, create=True)
         try:
             report = sync(container, store, embedder, progress=progress)
         finally:
             store.close()
-    if note:
-        report.notes.insert(0, note)
+        if report.unavailable:
+            report.notes.append("the old index stays")
+        else:
+            temporary.replace(path)
+    finally:
+        for leftover in (temporary, temporary.with_name(temporary.name + "-journal")):
+            leftover.unlink(missing_ok=True)
     return report
 
 
-def follow(container: Container, change: Literal["rename", "delete"], name: str, new: str = "") -> None:
+def follow(container: Container, change: Literal["rename", "delete"], name: str, new: str = "") -> list[str]:
     """Let every index follow a page's new name or its deletion, whoever made it.
 
-    One that cannot be written or read is passed over: the next sync mends it.
+    Returns:
+        Notes about those that could not: the next sync mends them.
     """
+    notes: list[str] = []
     for filename in filter(is_index, container.names()):
         try:
             store = open_index(container, code_of(filename), None, name=filename)
-        except (MemoryfieldError, OSError, apsw.Error):
+            store.connection.set_busy_timeout(FOLLOW_TIMEOUT_MS)
+        except (MemoryfieldError, OSError, apsw.Error, *DAMAGE) as error:
+            if code_of(filename) in MODELS:
+                notes.append(f"{filename} could not follow: {error}")
             continue
         try:
             with store.transaction():
@@ -89,10 +129,11 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
                 else:
                     store.remove([name])
                     store.forget_words()
-        except apsw.Error:
-            continue
+        except (apsw.Error, *DAMAGE) as error:
+            notes.append(f"{filename} could not follow: {error}")
         finally:
             store.close()
+    return notes
 
 
 def index_status(container: Container) -> list[IndexStatus]:

@@ -20,7 +20,15 @@ LATEST_NS = 2**63 - 1
 EARLIEST_NS = -62_135_596_800 * 1_000_000_000
 """The beginning of the year 1."""
 
-DAMAGE = (apsw.NotADBError, apsw.CorruptError, apsw.FormatError)
+DAMAGE = (
+    apsw.NotADBError,
+    apsw.CorruptError,
+    apsw.FormatError,
+    apsw.SQLError,
+    apsw.ConstraintError,
+    apsw.MismatchError,
+    UnicodeDecodeError,
+)
 """What SQLite raises for a file that can only be made anew."""
 
 
@@ -267,7 +275,7 @@ class IndexStore:
 
     def put(self, record: Record) -> None:
         """Store a page: its keyword row, and its vector if it has one."""
-        last_modified, mtime_ns = iso_time(record.mtime_ns), min(record.mtime_ns, LATEST_NS)
+        last_modified, mtime_ns = iso_time(record.mtime_ns), storable(record.mtime_ns)
         frontmatter = json.dumps(record.frontmatter, ensure_ascii=False)
         self._drop_words(record.filename)
         self.connection.execute(
@@ -321,7 +329,7 @@ class IndexStore:
         """The file has another time and the same bytes."""
         self.connection.execute(
             "UPDATE memoryfield_files SET size = ?, mtime_ns = ?, crc32 = ?, indexed_ns = ? WHERE filename = ?",
-            (size, min(mtime_ns, LATEST_NS), crc32, indexed_ns, filename),
+            (size, storable(mtime_ns), crc32, indexed_ns, filename),
         )
         self._date_vector(filename, iso_time(mtime_ns))
 
@@ -361,6 +369,11 @@ class IndexStore:
         if self.has_traces:
             self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
             self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces'")
+
+
+def storable(mtime_ns: int) -> int:
+    """A file's time as SQLite can hold it."""
+    return max(-LATEST_NS, min(mtime_ns, LATEST_NS))
 
 
 def iso_time(mtime_ns: int) -> str:

@@ -19,7 +19,7 @@ from ..embedders import Embedder, page_input
 from ..errors import EmbedderError, EmbedderUnavailableError
 from ..names import is_page
 from ..page import Page
-from .store import LATEST_NS, IndexStore, Record, Row
+from .store import IndexStore, Record, Row, storable
 
 Progress = Callable[[int, int], None]
 """Called with the number of pages done and the number of pages to do."""
@@ -28,6 +28,8 @@ CLOCK_SLACK_NS = 2_000_000_000
 """Times may be this coarse (FAT counts in two seconds): a younger file may change unnoticed."""
 
 BATCH_BYTES = 4 << 20
+MAX_INDEXED = 64 << 20
+"""A larger page is not read into memory; it is named as failed."""
 BLANK = ""
 """The fault of a page without text: nothing to embed, and nothing wrong."""
 
@@ -94,7 +96,7 @@ def _same(entry: Entry, row: Row) -> bool:
         return False
     if entry.crc32 is not None:
         return entry.crc32 == row.crc32
-    return min(entry.mtime_ns, LATEST_NS) == row.mtime_ns < row.indexed_ns - CLOCK_SLACK_NS
+    return storable(entry.mtime_ns) == row.mtime_ns < row.indexed_ns - CLOCK_SLACK_NS
 
 
 def really_changed(container: Container, changes: Changes) -> list[Entry]:
@@ -187,6 +189,9 @@ class _Run:
         for name in names:
             try:
                 entry = self.container.entry(name)
+                if entry.size > MAX_INDEXED:
+                    self.report.failed.append((name, f"is larger than {MAX_INDEXED:,} bytes, too large to be indexed"))
+                    continue
                 pages.append(Page(name, self.container.read(name), mtime_ns=entry.mtime_ns))
             except FileNotFoundError:
                 missing.append(name)

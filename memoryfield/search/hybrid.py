@@ -11,13 +11,21 @@ import heapq
 import json
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from ..containers import Container
 from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, page_input
-from ..errors import EmbedderError, IndexFileError, MemoryfieldError, ReadOnlyError, UnknownModelError, UsageError
+from ..errors import (
+    EmbedderError,
+    IndexFileError,
+    IndexUnreadableError,
+    MemoryfieldError,
+    ReadOnlyError,
+    UnknownModelError,
+    UsageError,
+)
 from ..index.files import discard_index, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..page import Page
@@ -152,6 +160,9 @@ class _Search:
         vector = _QueryVector(embedder, self.query) if embedder else None
         try:
             return self._search_index(code, embedder, vector, silent)
+        except KeyboardInterrupt:
+            vector = None  # do not wait for a server that hangs
+            raise
         finally:
             if vector:
                 vector.finish()
@@ -168,6 +179,9 @@ class _Search:
                 if self.mode != "keyword":
                     return store
                 answer = self._rank(store, None, None)
+            elif not store.counts()[0]:
+                silent.append(f"the index of {code} holds no vectors")
+                return store
             else:
                 answer = self._rank(store, code, vector.get)
         except MemoryfieldError as error:
@@ -176,6 +190,10 @@ class _Search:
         except DAMAGE as error:
             store.close()
             return self._recover(code, silent, error)
+        except apsw.Error as error:  # locked for long, or the disk is full
+            store.close()
+            silent.append(f"the index of {code} could not be used: {error}")
+            return None
         store.close()
         return answer
 
@@ -187,6 +205,7 @@ class _Search:
         store = self._recreate(code)
         if store is None:
             return None
+        store.prepare()
         store.close()
         del self.files[code]
         return self._try(code, silent)
@@ -194,6 +213,9 @@ class _Search:
     def _open(self, code: str) -> IndexStore | None:
         try:
             return open_index(self.container, code, dimensions_of(code), name=self.files.get(code, ""))
+        except IndexUnreadableError as error:
+            self.notes.append(str(error))
+            return None
         except IndexFileError as error:
             if code not in MODELS:
                 return None  # somebody's own database, and not ours to make anew
@@ -209,7 +231,7 @@ class _Search:
         try:
             discard_index(self.container, code)
             return open_index(self.container, code, dimensions_of(code), create=True)
-        except (ReadOnlyError, IndexFileError, OSError) as error:
+        except (ReadOnlyError, IndexFileError, OSError, apsw.Error) as error:
             self.notes.append(str(error))
             return None
 
@@ -328,9 +350,9 @@ class _Search:
             page = Page(name, self.container.read(name))
         except OSError:  # gone since
             return None
-        if stored := store.frontmatter(name, bytes.fromhex(page.sha256)):
-            page.take_frontmatter(json.loads(stored))
-        elif page.problems:
+        if known := _known_frontmatter(store, page):
+            page.take_frontmatter(known)
+        elif page.problems and page.is_utf8:
             problem = page.problems[0]
             self.notes.append(f"{name}:{problem.line}:{problem.column}: {problem.message}")
         passage = snippet(page, weigh)
@@ -363,6 +385,15 @@ def _score(mode: str, has_terms: bool, keyword: float | None, semantic: float | 
 
 def _without_keyword(hit: Hit) -> Hit:
     return hit._replace(keyword=None)
+
+
+def _known_frontmatter(store: IndexStore, page: Page) -> dict[str, Any] | None:
+    """A page's keys as the index has them, for these very bytes; other tools write there too."""
+    try:
+        known = json.loads(store.frontmatter(page.filename, bytes.fromhex(page.sha256)) or "")
+    except ValueError:
+        return None
+    return known if isinstance(known, dict) else None
 
 
 def _pages(count: int) -> str:

