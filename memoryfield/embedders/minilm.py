@@ -90,6 +90,7 @@ class MiniLM:
         return ""
 
     def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
+        _ = self._session  # before all else: while it is made, it needs the most memory
         windows = [_windows(ids) for ids in self._tokenize(texts)]
         flat = [window for group in windows for window in group]
         vectors = self._embed_windows(flat)
@@ -144,6 +145,7 @@ class MiniLM:
             weights = self._checked()
             options = onnxruntime.SessionOptions()
             options.intra_op_num_threads = 1
+            options.enable_mem_pattern = False  # one is kept for each length of a window that comes along
             options.log_severity_level = 3
             self._session_made = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
         return self._session_made

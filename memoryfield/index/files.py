@@ -11,7 +11,7 @@ from ..containers import Container
 from ..embedders import MODELS
 from ..errors import IndexFileError, IndexUnreadableError, PageNameError, ReadOnlyError
 from ..names import INDEX_SUFFIX, is_index, model_code
-from .store import IndexStore
+from .store import BUSY_TIMEOUT_MS, IndexStore
 
 
 def index_files(container: Container) -> dict[str, str]:
@@ -44,7 +44,13 @@ def code_of(name: str) -> str:
 
 
 def open_index(
-    container: Container, model: str, dimensions: int | None, *, name: str = "", create: bool = False
+    container: Container,
+    model: str,
+    dimensions: int | None,
+    *,
+    name: str = "",
+    create: bool = False,
+    timeout_ms: int = BUSY_TIMEOUT_MS,
 ) -> IndexStore:
     """The index of a model: the file itself, or where that cannot be, a copy in memory.
 
@@ -67,7 +73,7 @@ def open_index(
     if create and not writable:
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
     try:
-        store = IndexStore.open(path, model, dimensions, writable=writable, create=create)
+        store = IndexStore.open(path, model, dimensions, writable=writable, create=create, timeout_ms=timeout_ms)
     except (apsw.CantOpenError, apsw.IOError, apsw.ReadOnlyError, apsw.BusyError, apsw.PermissionsError) as error:
         raise IndexUnreadableError(f"{name} cannot be opened: {error}") from error
     if writable or store.has_own_tables:

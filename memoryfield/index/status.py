@@ -24,6 +24,7 @@ from .store import DAMAGE, IndexStore
 from .sync import Progress, SyncReport, look, really_changed, sync
 
 FOLLOW_TIMEOUT_MS = 5_000
+"""How long a deletion or a new name waits for an index that another process has locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,7 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
     notes: list[str] = []
     for filename in filter(is_index, container.names()):
         try:
-            store = open_index(container, code_of(filename), None, name=filename)
-            store.connection.set_busy_timeout(FOLLOW_TIMEOUT_MS)
+            store = open_index(container, code_of(filename), None, name=filename, timeout_ms=FOLLOW_TIMEOUT_MS)
         except (MemoryfieldError, OSError, apsw.Error, *DAMAGE) as error:
             if code_of(filename) in MODELS:
                 notes.append(f"{filename} could not follow: {error}")

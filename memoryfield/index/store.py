@@ -87,11 +87,17 @@ class IndexStore:
         self.writable = writable
         self.has_own_tables = False
         self._vectors_loaded = False
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     @classmethod
     def open(
-        cls, path: Path, model: str, dimensions: int | None, *, writable: bool = True, create: bool = False
+        cls,
+        path: Path,
+        model: str,
+        dimensions: int | None,
+        *,
+        writable: bool = True,
+        create: bool = False,
+        timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> "IndexStore":
         """Open an index file; with `create`, make it if it is not there."""
         flags = apsw.SQLITE_OPEN_READONLY
@@ -99,6 +105,7 @@ class IndexStore:
             flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
         try:
             connection = apsw.Connection(str(path), flags=flags)
+            connection.set_busy_timeout(timeout_ms)
             try:
                 if create and not path.stat().st_size:
                     connection.pragma("page_size", 8192)

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 MODES = ("hybrid", "keyword", "semantic")
 CANDIDATES = 200
 """How many of each half's best are looked at by the other half too; more where more are asked for."""
+TIMEOUT_MS = 5_000
+"""How long a search waits for an index that another process has locked."""
 MAX_EMBED = 25
 """So many new or changed pages are embedded by a search itself."""
 
@@ -212,7 +214,8 @@ class _Search:
 
     def _open(self, code: str) -> IndexStore | None:
         try:
-            return open_index(self.container, code, dimensions_of(code), name=self.files.get(code, ""))
+            name = self.files.get(code, "")
+            return open_index(self.container, code, dimensions_of(code), name=name, timeout_ms=TIMEOUT_MS)
         except IndexUnreadableError as error:
             self.notes.append(str(error))
             return None
