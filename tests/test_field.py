@@ -9,8 +9,7 @@ import sqlite3
 import sys
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +30,8 @@ from memoryfield.errors import (
 )
 from memoryfield.field import locate
 from memoryfield.names import is_legal_page_name, slug
+
+from .support import full_disk, no_privileges
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 
@@ -58,34 +59,6 @@ def tree(path: Path) -> dict[str, bytes | str]:
         str(item.relative_to(path)): item.read_bytes() if item.is_file() else "folder" if item.is_dir() else "special"
         for item in path.rglob("*")
     }
-
-
-@contextmanager
-def full_disk(limit: int) -> Iterator[None]:
-    """No file can grow beyond `limit` bytes: writing fails as it does on a full disk."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Permissions count, for the superuser too."""
-    if sys.platform == "win32" or os.geteuid() != 0:
-        yield
-        return
-    try:
-        os.seteuid(65534)
-    except OSError:
-        pytest.skip("the superuser cannot become somebody else here")
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

@@ -11,8 +11,6 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -20,6 +18,8 @@ import pytest
 
 from memoryfield import Field, MemoryfieldError, pack, unpack
 from memoryfield.errors import NotEmptyError, RefusedError, UsageError
+
+from ..support import full_disk
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs names that only Linux allows")
@@ -69,18 +69,6 @@ def files_of(path: Path) -> dict[str, bytes]:
         names = archive.namelist()
         assert len(names) == len(set(names))
         return {name: archive.read(name) for name in names}
-
-
-@contextmanager
-def full_disk(limit: int) -> Iterator[None]:
-    """No file can grow beyond `limit` bytes: writing fails as it does on a full disk."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture

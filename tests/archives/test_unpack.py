@@ -11,8 +11,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -22,6 +21,8 @@ from hypothesis import strategies as st
 
 from memoryfield import Field, MemoryfieldError, unpack
 from memoryfield.errors import ArchiveError, FieldNotFoundError, NotEmptyError, RefusedError, UnsafeArchiveError
+
+from ..support import full_disk
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 
@@ -61,18 +62,6 @@ def patched(raw: bytes, signature: bytes, offset: int, value: bytes, which: int 
         place = raw.index(signature, place + 1)
     place += offset
     return raw[:place] + value + raw[place + len(value) :]
-
-
-@contextmanager
-def full_disk(limit: int) -> Iterator[None]:
-    """No file can grow beyond `limit` bytes: writing fails as it does on a full disk."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture

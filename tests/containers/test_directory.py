@@ -6,8 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,8 @@ import pytest
 from memoryfield.containers import open_container
 from memoryfield.containers.directory import DirectoryContainer
 from memoryfield.errors import FieldNotFoundError, MemoryfieldError, PageNameError, ReadOnlyError
+
+from ..support import full_disk, no_privileges
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="needs names that only Linux allows")
@@ -59,34 +60,6 @@ def tree(path: Path) -> dict[str, bytes | str]:
         else:
             found[name] = "folder" if item.is_dir() else "special"
     return found
-
-
-@contextmanager
-def full_disk(limit: int) -> Iterator[None]:
-    """No file can grow beyond `limit` bytes: writing fails as it does on a full disk."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-@contextmanager
-def no_privileges() -> Iterator[None]:
-    """Permissions count, for the superuser too."""
-    if sys.platform == "win32" or os.geteuid() != 0:
-        yield
-        return
-    try:
-        os.seteuid(65534)
-    except OSError:
-        pytest.skip("the superuser cannot become somebody else here")
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture
