@@ -10,7 +10,7 @@ def semantic_scores(store: IndexStore, vector: bytes, most: int) -> dict[str, fl
     store.load_vectors()
     sql = """
         SELECT filename, vec_distance_cosine(embedding, ?1) AS distance FROM pages
-        WHERE length(embedding) = ?2 ORDER BY distance IS NULL, distance LIMIT ?3
+        WHERE length(embedding) = ?2 ORDER BY distance NULLS LAST LIMIT ?3
     """
     rows = store.connection.execute(sql, (vector, len(vector), most))
     return {name: cosine(distance) for name, distance in rows}
