@@ -331,7 +331,7 @@ class _Search:
         under -= len(scored)
         if under and not scored:
             self.notes.append(
-                f"{_pages(under).split()[0]} {'page scores' if under == 1 else 'pages score'} under {self.min_score:g}:"
+                f"{under} {'page scores' if under == 1 else 'pages score'} under {self.min_score:g}:"
                 " --min-score 0 shows them"
             )
         weigh = _weigher(store, telling) if telling else None
