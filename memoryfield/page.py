@@ -139,6 +139,13 @@ class Page:
         """The frontmatter's updated, as written, or nothing."""
         return self._text_of("updated")
 
+    @property
+    def supersedes(self) -> tuple[str, ...]:
+        """The uuids, in lowercase, of the pages that this one takes the place of: one, or a list."""
+        value = self.frontmatter.get("supersedes")
+        given = value if isinstance(value, list) else [value]
+        return tuple(uuid.strip().lower() for uuid in given if isinstance(uuid, str) and uuid.strip())
+
     def _text_of(self, key: str) -> str:
         value = self.frontmatter.get(key)
         if isinstance(value, bool | int | float) and self._block is not None:

@@ -36,8 +36,15 @@ CREATE TABLE IF NOT EXISTS memoryfield_files (
     sha256     BLOB NOT NULL,
     indexed_ns INTEGER NOT NULL,          -- the moment before the file was read
     fault      TEXT,                      -- why the page has no vector and gets none; '' if it is blank
-    broken     INTEGER NOT NULL           -- whether the page has problems: its frontmatter is read anew
+    broken     INTEGER NOT NULL,          -- whether the page has problems: its frontmatter is read anew
+    frontmatter JSON NOT NULL,            -- of these bytes, where `pages` may still have an older one
+    created_ns INTEGER,                   -- what the frontmatter says, where it is a date: since 1970, UTC
+    updated_ns INTEGER,
+    expires_ns INTEGER,                   -- of a date alone, its last moment
+    supersedes JSON                       -- uuids of the pages that this one takes the place of
 );
+CREATE INDEX IF NOT EXISTS memoryfield_expires ON memoryfield_files (expires_ns) WHERE expires_ns IS NOT NULL;
+CREATE INDEX IF NOT EXISTS memoryfield_supersedes ON memoryfield_files (id) WHERE supersedes IS NOT NULL;
 CREATE VIRTUAL TABLE IF NOT EXISTS memoryfield_keyword USING fts5(
     text, content='', contentless_delete=1, tokenize='{TOKENIZER[0]} {" ".join(TOKENIZER[1])}'
 );
@@ -49,7 +56,7 @@ DROP TABLE IF EXISTS memoryfield_files;
 DROP TABLE IF EXISTS memoryfield_meta;
 """
 
-VERSION = "1"
+VERSION = "2"
 """Of our own tables and of `words`. Another version in a file: our tables are made anew, vectors stay."""
 
 # Scripts written without spaces between words: Thai to Khmer, Hangul, kana, Han, and their
@@ -63,6 +70,8 @@ UNSPACED = (
 
 
 _BEYOND = re.compile("[^\x00-\u0dff\u2000-\u2bff]")
+_SIGNS = re.compile(r"(?<=\w)[+#]+(?!\w)")
+"""What tells C++ and C# from C: the tokenizer would pass over it."""
 
 
 def may_be_unspaced(text: str) -> bool:
@@ -77,10 +86,19 @@ def unspaced() -> re.Pattern[str]:
 
 
 def words(text: str) -> str:
-    """Text as the keyword table takes it: spaces around each character of a script without spaces."""
+    """Text as the keyword table takes it: spaces around each character of a script without spaces.
+
+    The signs at the end of a word, as in C++ or C#, become words of their own.
+    """
+    if "+" in text or "#" in text:
+        text = _SIGNS.sub(_spelled, text)
     if not may_be_unspaced(text):
         return text
     return unspaced().sub(_apart, text)
+
+
+def _spelled(match: re.Match[str]) -> str:
+    return "".join(f" u{ord(sign):x}" for sign in match[0]) + " "
 
 
 def _apart(match: re.Match[str]) -> str:

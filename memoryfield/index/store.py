@@ -63,6 +63,10 @@ class Record(NamedTuple):
     broken: bool
     text: str
     frontmatter: dict[str, Any]
+    created_ns: int | None = None
+    updated_ns: int | None = None
+    expires_ns: int | None = None
+    supersedes: tuple[str, ...] = ()
     fault: str | None = None
     vector: bytes | None = None
 
@@ -224,8 +228,7 @@ class IndexStore:
     def frontmatter(self, filename: str, sha256: bytes) -> str | None:
         """A page's stored frontmatter as JSON text, if it is of these bytes and nothing was wrong with it."""
         sql = """
-            SELECT p.frontmatter FROM pages p JOIN memoryfield_files f USING (filename)
-            WHERE filename = ? AND p.sha256_hash = ? AND f.sha256 = p.sha256_hash AND NOT f.broken
+            SELECT frontmatter FROM memoryfield_files WHERE filename = ? AND sha256 = ? AND NOT broken
         """
         return next((row[0] for row in self.connection.execute(sql, (filename, sha256))), None)
 
@@ -286,8 +289,9 @@ class IndexStore:
         frontmatter = json.dumps(record.frontmatter, ensure_ascii=False)
         self._drop_words(record.filename)
         self.connection.execute(
-            "INSERT INTO memoryfield_files (filename, size, mtime_ns, crc32, sha256, indexed_ns, fault, broken)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memoryfield_files (filename, size, mtime_ns, crc32, sha256, indexed_ns, fault, broken,"
+            " frontmatter, created_ns, updated_ns, expires_ns, supersedes)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 record.filename,
                 record.size,
@@ -297,6 +301,11 @@ class IndexStore:
                 record.indexed_ns,
                 record.fault,
                 record.broken,
+                frontmatter,
+                record.created_ns,
+                record.updated_ns,
+                record.expires_ns,
+                json.dumps(record.supersedes) if record.supersedes else None,
             ),
         )
         self.connection.execute(

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..containers import Container, Entry
 from ..containers.base import digest, digest_line
+from ..dates import moment_of
 from ..embedders import Embedder, page_input
 from ..errors import EmbedderError, EmbedderUnavailableError
 from ..names import is_page
@@ -251,6 +252,10 @@ class _Run:
                 broken=bool(page.problems),
                 text=page.text,
                 frontmatter=page.frontmatter,
+                created_ns=moment_of(page.created),
+                updated_ns=moment_of(page.updated),
+                expires_ns=moment_of(page.frontmatter.get("expires"), end_of_day=True),
+                supersedes=page.supersedes,
                 fault=faults[page.filename],
                 vector=vectors.get(page.filename),
             )

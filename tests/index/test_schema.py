@@ -144,7 +144,9 @@ def test_each_character_of_a_script_without_spaces_is_one_word_of_its_own() -> N
     assert several == []
 
 
-LETTERS = st.characters(exclude_categories=["Cs"]).filter(lambda each: words(each) == each or each.isalnum())
+LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="+#").filter(
+    lambda each: words(each) == each or each.isalnum()
+)
 
 
 @given(st.text(alphabet=LETTERS | st.sampled_from("炭素가나ไทย")))
@@ -152,6 +154,19 @@ def test_words_only_puts_spaces_in(text: str) -> None:
     assert words(text).replace(" ", "") == text.replace(" ", "")
 
 
-@given(st.text(alphabet=st.characters(max_codepoint=0x0DFF, exclude_categories=["Cs"])))
+@given(st.text(alphabet=st.characters(max_codepoint=0x0DFF, exclude_categories=["Cs"], exclude_characters="+#")))
 def test_text_with_spaces_stays_as_it_is(text: str) -> None:
+    assert words(text) == text
+
+
+@pytest.mark.parametrize("text", ["C++", "templates in C++.", "(C++)", "Notepad++ or C++", "c++/cli"])
+def test_signs_at_the_end_of_a_word_tell_it_from_the_word_alone(text: str) -> None:
+    assert finds(text, words("C++"))
+    assert finds(text, "c") is True
+    assert not finds(text.replace("++", ""), words("C++"))
+    assert not finds(text.replace("++", "#"), words("C++"))
+
+
+@pytest.mark.parametrize("text", ["# Heading", "issue #4", "a + b", "a+b", "+1", "https://example.org/#top", "&#43;"])
+def test_other_signs_stay_as_they_are(text: str) -> None:
     assert words(text) == text

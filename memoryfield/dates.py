@@ -1,0 +1,51 @@
+"""Moments and spans of time, as pages and options write them. A moment is in nanoseconds since 1970, UTC."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import time
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_DAY = datetime.timedelta(days=1)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_SPAN = re.compile(r"(\d+(?:\.\d+)?) ?(h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?|y(?:ears?)?)", re.ASCII | re.IGNORECASE)
+_SECONDS = {"h": 3600, "d": 86_400, "w": 7 * 86_400, "y": 365.2425 * 86_400}
+"""Of a year: the mean one of the Gregorian calendar."""
+
+MAX_NS = 2**63 - 1
+"""The latest moment that SQLite's integers hold, in the year 2262; what lies further out is taken for it."""
+
+
+def moment_of(text: object, *, end_of_day: bool = False) -> int | None:
+    """The moment that a text in ISO 8601 names; None for what is no date.
+
+    A time without a zone is taken as UTC. A date alone is its first moment, or with `end_of_day`
+    its last.
+    """
+    if not isinstance(text, str):
+        return None
+    text = text.strip()
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
+    last = end_of_day and _DATE.fullmatch(text) is not None
+    return max(-MAX_NS, min(_since_epoch(moment) + (_since_epoch(_EPOCH + _DAY) - 1 if last else 0), MAX_NS))
+
+
+def _since_epoch(moment: datetime.datetime) -> int:
+    span = moment - _EPOCH
+    return (span.days * 86_400 + span.seconds) * 1_000_000_000 + span.microseconds * 1000
+
+
+def span_of(text: str) -> float | None:
+    """Seconds in a span such as `90d`, `12h`, `2 weeks` or `1y`; None for what is none."""
+    match = _SPAN.fullmatch(text.strip())
+    return float(match[1]) * _SECONDS[match[2][0].lower()] if match else None
+
+
+def now_ns() -> int:
+    """The present moment."""
+    return time.time_ns()
