@@ -26,8 +26,11 @@ from .errors import (
 from .page import Page, now, with_block_of, with_filled_frontmatter, with_keys
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from .index.status import IndexStatus
     from .index.sync import Progress, SyncReport
+    from .search.ask import Options
     from .search.result import SearchResult
     from .validation import Fault
 
@@ -353,33 +356,41 @@ class Field:
 
         return index_status(self.container)
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = 5,
-        mode: str = "hybrid",
-        min_score: float | None = None,
-        model: str | None = None,
-        sync: bool = True,
-    ) -> "SearchResult":
-        """The pages that answer a query best; see `memoryfield.search.hybrid`.
+    def search(self, query: str, **options: "Unpack[Options]") -> "SearchResult":
+        """The pages that answer a query best.
+
+        ```python
+        field.search("which wok?", limit=3, where=["status=tested"], since="2026-01-01", recency="90d")
+        ```
 
         Args:
-            limit: at most so many pages.
-            mode: `hybrid`, `keyword` or `semantic`.
-            min_score: between 0 and 1; pages under it are left out (0.25 where not given).
-            model: whose vectors to use; else the first index whose model answers.
-            sync: pick up what has changed (at most 25 pages are embedded for it).
+            query: words or a question; a phrase in double quotes must stand in the page.
+            options: see `memoryfield.search.ask.Options`.
 
         Raises:
-            UsageError: an empty query, an unknown mode or model.
+            UsageError: an empty query, an option that means nothing, an unknown model.
         """
-        from .search.hybrid import search
-        from .search.result import MIN_SCORE
+        from .search.searcher import Searcher
 
-        floor = MIN_SCORE if min_score is None else min_score
-        return search(self.container, query, limit=limit, mode=mode, min_score=floor, model=model, sync=sync)
+        with Searcher([self.container], **options) as searcher:
+            return searcher.search(query)
+
+    def similar(self, wanted: str, **options: "Unpack[Options]") -> "SearchResult":
+        """The pages nearest to one page, by their stored vectors; itself left out.
+
+        Args:
+            wanted: the page, found as `find` finds it.
+            options: as for `search`.
+
+        Raises:
+            PageNotFoundError: there is no such page.
+            MemoryfieldError: it has no vector yet.
+        """
+        from .search.searcher import Searcher
+
+        options["mode"] = "semantic"
+        with Searcher([self.container], **options) as searcher:
+            return searcher.similar(self.find(wanted))
 
     def validate(self) -> "list[Fault]":
         """Every fault in every page, and in the field as a whole."""

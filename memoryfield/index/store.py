@@ -232,6 +232,24 @@ class IndexStore:
         """
         return next((row[0] for row in self.connection.execute(sql, (filename, sha256))), None)
 
+    def vector(self, filename: str) -> bytes | None:
+        """A page's stored vector, of whichever bytes it was made."""
+        sql = "SELECT embedding FROM pages WHERE filename = ? AND length(embedding) = ifnull(?, length(embedding))"
+        width = None if self.dimensions is None else 4 * self.dimensions
+        return next((bytes(row[0]) for row in self.connection.execute(sql, (filename, width))), None)
+
+    @property
+    def may_hold_stale(self) -> bool:
+        """Whether any page says when it expires, or which page it takes the place of."""
+        if not self.has_own_tables:
+            return True
+        sql = "SELECT EXISTS (SELECT 1 FROM memoryfield_files WHERE {} IS NOT NULL)"
+        return any(self.count(sql.format(column)) for column in ("expires_ns", "supersedes"))
+
+    def version(self) -> tuple[int, int]:
+        """Another one after every change, whoever made it."""
+        return self.count("PRAGMA data_version"), self.connection.total_changes()
+
     def is_current(self, fingerprint: str, *, vectors: bool = False) -> bool:
         """Whether the index is of just these pages, by a container's fingerprint, and nothing is missing.
 

@@ -1,4 +1,4 @@
-"""A whole search: which index, how fresh, both halves, one score.
+"""One field, one query: both halves, one score.
 
 score = ½ keyword + ½ semantic, computed for every page among either half's best 200; a page without
 a vector has no semantic half. A search without an embedder, and a query without a usable term, are
@@ -9,398 +9,192 @@ from __future__ import annotations
 
 import heapq
 import json
-import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
 
-import apsw
+from ..index.store import IndexStore
+from .ask import Ask, Query
+from .keyword import Term, idfs, keyword_scores, terms
+from .semantic import Nearest
 
-from ..containers import Container
-from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, page_input
-from ..errors import (
-    EmbedderError,
-    IndexFileError,
-    IndexUnreadableError,
-    MemoryfieldError,
-    ReadOnlyError,
-    UnknownModelError,
-    UsageError,
-)
-from ..index.files import discard_index, index_files, open_index
-from ..index.store import DAMAGE, IndexStore
-from ..page import Page
-from .keyword import Term, idfs, keyword_scores, stems_of_words, terms
-from .result import MIN_SCORE, Hit, SearchResult
-from .semantic import semantic_of, semantic_scores
-from .snippet import Weigh, snippet, words_of
-
-if TYPE_CHECKING:
-    from ..index.sync import Changes
-
-MODES = ("hybrid", "keyword", "semantic")
 CANDIDATES = 200
 """How many of each half's best are looked at by the other half too; more where more are asked for."""
-TIMEOUT_MS = 5_000
-"""How long a search waits for an index that another process has locked."""
-MAX_EMBED = 25
-"""So many new or changed pages are embedded by a search itself."""
 
 
-def search(
-    container: Container,
-    query: str,
-    *,
-    limit: int = 5,
-    mode: str = "hybrid",
-    min_score: float = MIN_SCORE,
-    model: str | None = None,
-    sync: bool = True,
-) -> SearchResult:
-    """The pages that answer a query best.
+class Selection(NamedTuple):
+    """What a search is among.
 
-    Raises:
-        UsageError: an empty query, a limit below 1, an unknown mode.
-        UnknownModelError: a model was asked for that nobody knows.
+    `allowed` are the pages that meet every condition (None: all of them). `stale` are those that are
+    not valid at the moment, each with the reason. `ages` in seconds, where recency is asked for.
     """
-    if mode not in MODES:
-        raise UsageError(f"unknown mode {mode!r}", hint=f"Choose one of {', '.join(MODES)}.")
-    if limit < 1:
-        raise UsageError(f"a limit of {limit} finds nothing", hint="Ask for at least 1.")
-    if not query.strip():
-        raise UsageError("the query is empty", hint="Say what you look for.")
-    valid = query.encode("utf-8", "replace").decode()  # no lone surrogates
-    return _Search(container, valid, limit, mode, min_score, sync).run(model)._replace(query=query)
+
+    allowed: set[str] | None = None
+    stale: dict[str, str] = {}  # noqa: RUF012  # never changed
+    ages: dict[str, float] | None = None
 
 
-class _QueryVector:
-    """The query's vector, made in a thread while files and keywords are looked at."""
+class Scored(NamedTuple):
+    """A page's score and its halves (None: not computed), and why it is stale, if it is."""
 
-    def __init__(self, embedder: Embedder, query: str) -> None:
-        self._vector = b""
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._make, args=(embedder, query), daemon=True)
-        try:
-            embedder.load()  # before the thread: imports would only take turns with what goes on here
-        except EmbedderError as error:
-            self._error = error
-        else:
-            self._thread.start()
-
-    def _make(self, embedder: Embedder, query: str) -> None:
-        try:
-            self._vector = embedder.embed_query(page_input(query.encode()))
-        except Exception as error:
-            self._error = error
-
-    def finish(self) -> None:
-        """Wait for the thread, whatever came of it."""
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def get(self) -> bytes:
-        """Wait for the vector.
-
-        Raises:
-            EmbedderError: what the embedder raised.
-        """
-        self.finish()
-        if self._error:
-            raise self._error
-        return self._vector
+    filename: str
+    score: float
+    keyword: float | None
+    semantic: float | None
+    stale: str | None = None
 
 
-class _Search:
-    def __init__(self, container: Container, query: str, limit: int, mode: str, min_score: float, sync: bool) -> None:
-        self.container = container
-        self.query = query
-        self.limit = limit
-        self.mode = mode
-        self.min_score = min_score
-        self.sync = sync
-        self.notes: list[str] = []
-        self.files: dict[str, str] = {}
+class Ranking(NamedTuple):
+    """The pages that reach the least score, best first; `telling` is the weight of each term of the query."""
 
-    def run(self, model: str | None) -> SearchResult:
-        self.files = index_files(self.container)
-        models = [model] if model else list(self.files)
-        if model:
-            find_embedder(model)
-        silent: list[str] = []
-        fallback: IndexStore | None = None
-        try:
-            for code in models:
-                answer = self._try(code, silent)
-                if isinstance(answer, SearchResult):
-                    self.notes += silent
-                    return answer
-                if fallback and answer:
-                    answer.close()
-                fallback = fallback or answer
-            self.notes += silent
-            if silent:
-                self.notes.append("searched by keyword alone")
-            if fallback is None:
-                fallback = self._keyword_only_store(bool(models))
-            return self._rank(fallback, None, None)
-        finally:
-            if fallback:
-                fallback.close()
+    mode: str
+    pages: list[Scored]
+    telling: dict[Term, float]
+    notes: list[str]
 
-    def _try(self, code: str, silent: list[str]) -> SearchResult | IndexStore | None:
-        """Search with one model's index.
 
-        Returns:
-            The answer; or its index, fit for keyword search, where the model does not answer;
-            or None where the index cannot be used at all.
-        """
-        embedder: Embedder | None = None
-        if self.mode != "keyword":
-            try:
-                embedder = find_embedder(code)
-            except UnknownModelError:
-                silent.append(f"no embedder is known for the index of {code}")
-        vector = _QueryVector(embedder, self.query) if embedder else None
-        try:
-            return self._search_index(code, embedder, vector, silent)
-        except KeyboardInterrupt:
-            vector = None  # do not wait for a server that hangs
-            raise
-        finally:
-            if vector:
-                vector.finish()
+def rank(
+    store: IndexStore,
+    query: Query,
+    ask: Ask,
+    selection: Selection = Selection(),  # noqa: B008  # never changed
+    vector: bytes | None = None,
+    nearest: Nearest | None = None,
+) -> Ranking:
+    """Rank the pages of an index. Without a vector: by keyword alone.
 
-    def _search_index(
-        self, code: str, embedder: Embedder | None, vector: _QueryVector | None, silent: list[str]
-    ) -> SearchResult | IndexStore | None:
-        store = self._open(code)
-        if store is None:
-            return None
-        try:
-            self._freshen(store, embedder)
-            if vector is None:
-                if self.mode != "keyword":
-                    return store
-                answer = self._rank(store, None, None)
-            elif not store.counts()[0]:
-                silent.append(f"the index of {code} holds no vectors")
-                return store
-            else:
-                answer = self._rank(store, code, vector.get)
-        except MemoryfieldError as error:
-            silent.append(f"{code} was not used: {error}")
-            return store
-        except DAMAGE as error:
-            store.close()
-            return self._recover(code, silent, error)
-        except apsw.Error as error:  # locked for long, or the disk is full
-            store.close()
-            silent.append(f"the index of {code} could not be used: {error}")
-            return None
-        store.close()
-        return answer
+    Args:
+        selection: which pages may be found.
+        vector: the query's, with `nearest` to compare it with the pages'.
+    """
+    notes: list[str] = []
+    query_terms = terms(store.connection, query.text)
+    telling = idfs(store, query_terms) if store.has_own_tables else {}
+    mode = "keyword" if vector is None else ask.mode
+    choose = _Chooser(selection, ask)
+    keyword: dict[int, float] = {}
+    if store.has_own_tables and mode != "semantic":
+        keyword = keyword_scores(store, telling)
+    halves = _halves(store, keyword, choose, mode, vector, nearest)
+    if not query_terms and mode == "keyword":
+        notes.append("the query has no words to look for")
+    by_semantic = mode == "semantic" or not query_terms
+    scored = [
+        Scored(name, _score(mode, by_semantic, *pair) * choose.worth(name), *pair, selection.stale.get(name))
+        for name, pair in halves.items()
+    ]
+    if mode == "semantic":
+        scored = [page._replace(keyword=None) for page in scored]
+    return Ranking(mode, _best(scored, ask, notes), telling, notes)
 
-    def _recover(self, code: str, silent: list[str], error: Exception) -> SearchResult | IndexStore | None:
-        """Damage that only showed while reading: make the index anew, once, and search again."""
-        if code not in self.files or code not in MODELS:
-            return None
-        self.notes.append(f"the index of {code} is damaged ({error}): it is made anew")
-        store = self._recreate(code)
-        if store is None:
-            return None
-        store.prepare()
-        store.close()
-        del self.files[code]
-        return self._try(code, silent)
 
-    def _open(self, code: str) -> IndexStore | None:
-        try:
-            name = self.files.get(code, "")
-            return open_index(self.container, code, dimensions_of(code), name=name, timeout_ms=TIMEOUT_MS)
-        except IndexUnreadableError as error:
-            self.notes.append(str(error))
-            return None
-        except IndexFileError as error:
-            if code not in MODELS:
-                return None  # somebody's own database, and not ours to make anew
-            if not index_files(self.container).get(code):
-                self.notes.append(f"{error}: run `memoryfield embed --model {code}`")
-                return None
-            self.notes.append(f"{error}{': it is made anew' if self.container.writable else ''}")
-        return self._recreate(code)
+class _Chooser:
+    """Takes the best pages of a half, among those that may be found.
 
-    def _recreate(self, code: str) -> IndexStore | None:
-        if not self.container.writable:
-            return None
-        try:
-            discard_index(self.container, code)
-            return open_index(self.container, code, dimensions_of(code), create=True)
-        except (ReadOnlyError, IndexFileError, OSError, apsw.Error) as error:
-            self.notes.append(str(error))
-            return None
+    Stale pages come in too, without taking a place: that some would have been found is worth a note.
+    """
 
-    def _keyword_only_store(self, had_index: bool) -> IndexStore:
-        """A keyword index in memory, for a field that has no other."""
-        from ..index.sync import sync
+    def __init__(self, selection: Selection, ask: Ask) -> None:
+        self.most = max(CANDIDATES, ask.limit)
+        self.selection = selection
+        self._half_life = ask.half_life
+        self._aside = {} if ask.include_stale else selection.stale
+        self.takes_all = selection.allowed is None and not self._aside and selection.ages is None
 
-        store = IndexStore.memory(DEFAULT_MODEL, None)
-        report = sync(self.container, store, None)
-        self._note_failed(report.failed)
-        if not report.pages:
-            self.notes.append("the field has no pages")
-        elif not had_index and self.mode != "keyword":
-            self.notes.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
-        return store
+    def worth(self, name: str) -> float:
+        """What a page's score is multiplied by."""
+        if self.selection.ages is None or not self._half_life:
+            return 1.0
+        return recency(self.selection.ages.get(name, 0.0), self._half_life)
 
-    def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
-        """Bring the index up to date, if little has changed; say what is missing otherwise."""
-        try:
-            if store.is_current(self.container.fingerprint(), vectors=self.mode != "keyword"):
-                return
-            from ..index.sync import look, sync
+    def best(self, scores: Iterable[tuple[str, float]]) -> list[str]:
+        """The names of the best."""
+        allowed = self.selection.allowed
+        among = [(-score * self.worth(name), name) for name, score in scores if allowed is None or name in allowed]
+        aside = [name for _, name in among if name in self._aside]
+        if aside:
+            among = [item for item in among if item[1] not in self._aside]
+        return [name for _, name in heapq.nsmallest(self.most, among)] + aside
 
-            store_changes = look(self.container, store)
-            if not (store.writable and self.sync):
-                self._note_stale(store_changes)
-                return
-            pending = len(store_changes.pending)
-            if not store_changes.none:
-                work = len(store_changes.suspects) + pending
-                report = sync(self.container, store, embedder if work <= MAX_EMBED else None, changes=store_changes)
-                if embedder and work > MAX_EMBED and 0 < report.pending <= MAX_EMBED:
-                    report = sync(self.container, store, embedder)
-                self.notes += report.notes
-                self._note_failed(report.failed)
-                pending = report.pending
-            if pending and self.mode != "keyword":
-                self.notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
-        except (
-            apsw.FullError,
-            apsw.IOError,
-            apsw.ReadOnlyError,
-            apsw.BusyError,
-            apsw.CantOpenError,
-        ) as error:
-            self.notes.append(f"the index could not be brought up to date: {error}")
 
-    def _how_to_embed(self) -> str:
-        if self.container.location.is_dir():
-            return "run `memoryfield embed`"
-        return "unpack the archive, run `memoryfield embed` on the folder, and pack it"
+def recency(age: float, half_life: float) -> float:
+    """What is left of a score at an age: ½ + ½·0.5^(age / half-life), both in seconds.
 
-    def _note_stale(self, changes: Changes) -> None:
-        """For an index that cannot be written: how many pages differ from it."""
-        from ..index.sync import really_changed
+    That recent memories should count more, by a factor that decays exponentially, is from Park et
+    al., 2023, Generative Agents: Interactive Simulacra of Human Behavior (recency, importance,
+    relevance). Here half of the score stays, however old the page is.
+    """
+    return 0.5 + 0.5 * math.exp2(-age / half_life)
 
-        stale = len(really_changed(self.container, changes)) + len(changes.removed) + len(changes.pending)
-        if stale:
-            self.notes.append(
-                f"the index is out of date by {stale} page{'' if stale == 1 else 's'}"
-                + (" and cannot be written" if self.sync else "")
-            )
 
-    def _note_failed(self, failed: list[tuple[str, str]]) -> None:
-        if failed:
-            name, reason = failed[0]
-            more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
-            self.notes.append(f"{name}: {reason}{more}")
-
-    def _rank(self, store: IndexStore, model: str | None, vector: Callable[[], bytes] | None) -> SearchResult:
-        most = max(CANDIDATES, self.limit)
-        query_terms = terms(store.connection, self.query)
-        telling = idfs(store, query_terms) if store.has_own_tables else {}
-        keyword: dict[int, float] = {}
-        if store.has_own_tables and (self.mode != "semantic" or vector is None):
-            keyword = keyword_scores(store, telling)
-        best = heapq.nlargest(most, keyword.items(), key=lambda item: item[1])
+def _halves(
+    store: IndexStore,
+    keyword: dict[int, float],
+    choose: _Chooser,
+    mode: str,
+    vector: bytes | None,
+    nearest: Nearest | None,
+) -> dict[str, tuple[float | None, float | None]]:
+    """Both halves of every page that is among either half's best."""
+    if choose.takes_all:
+        best = heapq.nlargest(choose.most, keyword.items(), key=lambda item: item[1])
         names = _names(store, [row for row, _ in best])
-        halves: dict[str, list[float | None]] = {names[row]: [score, None] for row, score in best}
-        mode = "keyword"
-        if vector is not None:
-            mode = self.mode
-            query_vector = vector()
-            near = semantic_scores(store, query_vector, most)
-            near |= semantic_of(store, query_vector, [name for name in halves if name not in near])
-            ids = _ids(store, [name for name in near if name not in halves]) if self.mode == "hybrid" else {}
-            for name, score in near.items():
-                halves.setdefault(name, [keyword.get(ids.get(name, -1), 0.0), None])[1] = score
-        if not query_terms and mode == "keyword":
-            self.notes.append("the query has no words to look for")
-        scored = [(_score(mode, bool(query_terms), *pair), name) for name, pair in halves.items()]
-        under = len(scored)
-        scored = sorted((item for item in scored if item[0] >= self.min_score), key=lambda item: (-item[0], item[1]))
-        under -= len(scored)
-        if under and not scored:
-            self.notes.append(
-                f"{under} {'page scores' if under == 1 else 'pages score'} under {self.min_score:g}:"
-                " --min-score 0 shows them"
-            )
-        weigh = _weigher(store, telling) if telling else None
-        hits: list[Hit] = []
-        for score, name in scored:
-            if len(hits) == self.limit:
-                break
-            hit = self._hit(store, name, score, halves[name], weigh)
-            if hit:
-                hits.append(hit)
-        if mode == "semantic":
-            hits = [_without_keyword(hit) for hit in hits]
-        return SearchResult(self.query, mode, model, self.notes, hits)
-
-    def _hit(
-        self, store: IndexStore, name: str, score: float, halves: list[float | None], weigh: Weigh | None
-    ) -> Hit | None:
-        try:
-            page = Page(name, self.container.read(name))
-        except OSError:  # gone since
-            return None
-        if known := _known_frontmatter(store, page):
-            page.take_frontmatter(known)
-        elif page.problems and page.is_utf8:
-            problem = page.problems[0]
-            self.notes.append(f"{name}:{problem.line}:{problem.column}: {problem.message}")
-        passage = snippet(page, weigh)
-        places = words_of(passage)
-        weights = weigh([passage[start:end] for start, end in places]) if weigh else []
-        marks = tuple(place for place, weight in zip(places, weights, strict=False) if weight)
-        return Hit(
-            field=self.container.name,
-            filename=name,
-            score=score,
-            keyword=halves[0],
-            semantic=halves[1],
-            title=page.title,
-            summary=page.summary,
-            snippet=passage,
-            bytes=page.size,
-            frontmatter=page.frontmatter,
-            marks=marks,
-        )
+        by_word = {names[row]: score for row, score in best}
+        wanted = list(by_word)
+    else:
+        names = _names(store, list(keyword))
+        by_word = {names[row]: score for row, score in keyword.items()}
+        wanted = choose.best(by_word.items())
+    if vector is None or nearest is None:
+        return {name: (by_word[name], None) for name in wanted}
+    if choose.takes_all:
+        near = nearest.best(vector, choose.most)
+    else:
+        everything = nearest.best(vector, -1)
+        near = {name: everything[name] for name in choose.best(everything.items())}
+    near |= nearest.of(vector, [name for name in wanted if name not in near])
+    missing = [name for name in near if name not in by_word] if mode == "hybrid" and choose.takes_all else []
+    ids = _ids(store, missing)
+    halves: dict[str, tuple[float | None, float | None]] = {name: (by_word[name], near.get(name)) for name in wanted}
+    for name, score in near.items():
+        if name not in halves:
+            halves[name] = (by_word.get(name, keyword.get(ids.get(name, -1), 0.0)), score)
+    return halves
 
 
-def _score(mode: str, has_terms: bool, keyword: float | None, semantic: float | None) -> float:
+def _score(mode: str, by_semantic: bool, keyword: float | None, semantic: float | None) -> float:
     """One number from both halves, or from the one that counts."""
     if mode == "keyword":
         return keyword or 0.0
-    if mode == "semantic" or not has_terms:
+    if by_semantic:
         return semantic or 0.0
     return 0.5 * (keyword or 0.0) + 0.5 * (semantic or 0.0)
 
 
-def _without_keyword(hit: Hit) -> Hit:
-    return hit._replace(keyword=None)
+def _best(scored: list[Scored], ask: Ask, notes: list[str]) -> list[Scored]:
+    """What is good enough, best first, without what is stale; the notes tell what was left out."""
+    good = sorted(
+        (page for page in scored if page.score >= ask.min_score), key=lambda page: (-page.score, page.filename)
+    )
+    if not good and scored:
+        many = f"{len(scored)} {'page scores' if len(scored) == 1 else 'pages score'}"
+        notes.append(f"{many} under {ask.min_score:g}: --min-score 0 shows them")
+    if ask.include_stale:
+        return good
+    stale = [page.stale for page in good if page.stale]
+    if stale:
+        kinds = {
+            kind: sum(reason.startswith(kind) for reason in stale) for kind in ("expired", "superseded", "created")
+        }
+        told = ", ".join(f"{n:,} {_TOLD[kind]}" for kind, n in kinds.items() if n)
+        notes.append(
+            f"{len(stale):,} {'page was' if len(stale) == 1 else 'pages were'} left out: {told};"
+            " --include-stale brings them back"
+        )
+    return [page for page in good if not page.stale]
 
 
-def _known_frontmatter(store: IndexStore, page: Page) -> dict[str, Any] | None:
-    """A page's keys as the index has them, for these very bytes; other tools write there too."""
-    try:
-        known = json.loads(store.frontmatter(page.filename, bytes.fromhex(page.sha256)) or "")
-    except ValueError:
-        return None
-    return known if isinstance(known, dict) else None
-
-
-def _pages(count: int) -> str:
-    return "1 page is" if count == 1 else f"{count} pages are"
+_TOLD = {"expired": "expired", "superseded": "superseded", "created": "created later"}
 
 
 def _names(store: IndexStore, ids: list[int]) -> dict[int, str]:
@@ -411,17 +205,3 @@ def _names(store: IndexStore, ids: list[int]) -> dict[int, str]:
 def _ids(store: IndexStore, names: list[str]) -> dict[str, int]:
     sql = "SELECT filename, id FROM memoryfield_files WHERE filename IN (SELECT value FROM json_each(?))"
     return dict(store.connection.execute(sql, (json.dumps(names),))) if names else {}
-
-
-def _weigher(store: IndexStore, telling: dict[Term, float]) -> Weigh:
-    """How much of the query's weight the words of a page carry, by their stems."""
-    weights: dict[str, float] = {}
-    for term, weight in telling.items():
-        for stem in term.stems:
-            weights[stem] = max(weights.get(stem, 0.0), (weight + 0.1) / len(term.stems))
-
-    def weigh(text_words: list[str]) -> list[dict[str, float]]:
-        found = stems_of_words(store.connection, text_words)
-        return [{stem: weights[stem] for stem in stems if stem in weights} for stems in found]
-
-    return weigh

@@ -47,8 +47,13 @@ class Term(NamedTuple):
 
     @property
     def expression(self) -> str:
-        """The term as an FTS5 phrase. Nothing in it is syntax."""
-        return '"' + self.text.replace('"', '""') + '"'
+        """The term as an FTS5 phrase."""
+        return as_phrase(self.text)
+
+
+def as_phrase(text: str) -> str:
+    """Text as an FTS5 phrase. Nothing in it is syntax."""
+    return '"' + text.replace('"', '""') + '"'
 
 
 def terms(connection: apsw.Connection, query: str) -> list[Term]:
@@ -104,14 +109,14 @@ def _pieces(query: str) -> list[str]:
     pieces: list[str] = []
     for word in query.replace("\x00", " ").split():
         if not may_be_unspaced(word):
-            pieces.append(word)
+            pieces.append(words(word))
             continue
         for is_unspaced, group in groupby(word, lambda character: bool(unspaced().match(character))):
             run = "".join(group)
             if is_unspaced:
                 pieces += [words(run[place : place + 2]) for place in range(max(1, len(run) - 1))]
             else:
-                pieces.append(run)
+                pieces.append(words(run))
     return pieces
 
 

@@ -23,6 +23,8 @@ class Hit(NamedTuple):
     frontmatter: dict[str, Any]
     marks: tuple[tuple[int, int], ...] = ()
     """Where in the snippet words of the query stand, as places of characters."""
+    extra: dict[str, Any] = {}  # noqa: RUF012  # never changed
+    """What only some searches ask for: `stale`, why a page is not valid (or None), and `text`, all of it."""
 
     @property
     def match(self) -> str:
@@ -43,6 +45,7 @@ class Hit(NamedTuple):
             "snippet": self.snippet,
             "bytes": self.bytes,
             "frontmatter": self.frontmatter,
+            **self.extra,
         }
 
 

@@ -2,31 +2,96 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING, Protocol
+
 from ..index.store import IndexStore
 
-
-def semantic_scores(store: IndexStore, vector: bytes, most: int) -> dict[str, float]:
-    """The `most` nearest pages, by file name, each with its cosine."""
-    store.load_vectors()
-    sql = """
-        SELECT filename, vec_distance_cosine(embedding, ?1) AS distance FROM pages
-        WHERE length(embedding) = ?2 ORDER BY distance NULLS LAST LIMIT ?3
-    """
-    rows = store.connection.execute(sql, (vector, len(vector), most))
-    return {name: cosine(distance) for name, distance in rows}
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
-def semantic_of(store: IndexStore, vector: bytes, names: list[str]) -> dict[str, float]:
-    """The cosine of each of these pages that has a vector."""
-    import json
+class Nearest(Protocol):
+    """Compares a query's vector with the pages'."""
 
-    store.load_vectors()
-    sql = """
-        SELECT filename, vec_distance_cosine(embedding, ?1) FROM pages
-        WHERE filename IN (SELECT value FROM json_each(?2)) AND length(embedding) = ?3
-    """
-    rows = store.connection.execute(sql, (vector, json.dumps(names), len(vector)))
-    return {name: cosine(distance) for name, distance in rows}
+    def best(self, vector: bytes, most: int) -> dict[str, float]:
+        """The `most` nearest pages (-1: all), by file name, each with its cosine."""
+        ...
+
+    def of(self, vector: bytes, names: list[str]) -> dict[str, float]:
+        """The cosine of each of these pages that has a vector."""
+        ...
+
+
+class Stored:
+    """The vectors as they lie in an index, read by sqlite-vec: nothing to load, good for one query."""
+
+    def __init__(self, store: IndexStore) -> None:
+        self._connection = store.connection
+        store.load_vectors()
+
+    def best(self, vector: bytes, most: int) -> dict[str, float]:
+        sql = """
+            SELECT filename, vec_distance_cosine(embedding, ?1) AS distance FROM pages
+            WHERE length(embedding) = ?2 ORDER BY distance NULLS LAST LIMIT ?3
+        """
+        rows = self._connection.execute(sql, (vector, len(vector), most))
+        return {name: cosine(distance) for name, distance in rows}
+
+    def of(self, vector: bytes, names: list[str]) -> dict[str, float]:
+        if not names:
+            return {}
+        sql = """
+            SELECT filename, vec_distance_cosine(embedding, ?1) FROM pages
+            WHERE filename IN (SELECT value FROM json_each(?2)) AND length(embedding) = ?3
+        """
+        rows = self._connection.execute(sql, (vector, json.dumps(names), len(vector)))
+        return {name: cosine(distance) for name, distance in rows}
+
+
+class Matrix:
+    """The vectors in memory, 4 bytes a dimension and page: pays from the second query on."""
+
+    def __init__(self, store: IndexStore, dimensions: int) -> None:
+        import numpy as np
+
+        sql = "SELECT filename, embedding FROM pages WHERE length(embedding) = ?"
+        width = 4 * dimensions
+        count = store.count("SELECT count(*) FROM pages WHERE length(embedding) = ?", (width,))
+        self._names: list[str] = []
+        self._pages = np.zeros((count, dimensions), dtype="<f4")
+        for row, (name, embedding) in enumerate(store.connection.execute(sql, (width,))):
+            self._names.append(name)
+            self._pages[row] = np.frombuffer(embedding, dtype="<f4")
+        self._row = {name: row for row, name in enumerate(self._names)}
+        lengths = np.linalg.norm(self._pages, axis=1, keepdims=True)
+        self._pages /= np.where(lengths > 0, lengths, 1)
+        self._compared: tuple[bytes, NDArray[np.float32]] | None = None
+
+    def best(self, vector: bytes, most: int) -> dict[str, float]:
+        import numpy as np
+
+        scores = self._scores(vector)
+        rows = np.arange(len(scores))
+        if 0 <= most < len(scores):
+            rows = np.argpartition(-scores, most)[:most]
+        rows = rows[np.argsort(-scores[rows], kind="stable")]
+        return {self._names[row]: float(scores[row]) for row in rows.tolist()}
+
+    def of(self, vector: bytes, names: list[str]) -> dict[str, float]:
+        scores = self._scores(vector)
+        return {name: float(scores[self._row[name]]) for name in names if name in self._row}
+
+    def _scores(self, vector: bytes) -> NDArray[np.float32]:
+        """The cosine of every page, floored at 0."""
+        import numpy as np
+
+        if self._compared is None or self._compared[0] != vector:
+            query = np.frombuffer(vector, dtype="<f4")
+            cosines = self._pages @ (query / np.linalg.norm(query))
+            self._compared = vector, np.clip(np.nan_to_num(cosines), 0, 1)
+        return self._compared[1]
 
 
 def cosine(distance: float | None) -> float:

@@ -86,15 +86,27 @@ def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
 def _best(text: str, words: Sequence[tuple[int, int]], weights: Sequence[dict[str, float]], length: int) -> int:
     """The word at which the best passage begins: the first that holds nearly the most distinct weight."""
     totals: dict[int, float] = {}
+    inside: dict[str, int] = {}
+    weight: dict[str, float] = {}
+    total = 0.0
+    end = 0
     for first, (start, _) in enumerate(words):
-        if not weights[first]:
+        while end < len(words) and words[end][1] - start <= length:
+            for stem, value in weights[end].items():
+                inside[stem] = inside.get(stem, 0) + 1
+                if inside[stem] == 1:
+                    weight[stem] = value
+                    total += value
+            end += 1
+        if weights[first]:
+            totals[first] = total
+        if first == end:  # a word longer than the passage
+            end += 1
             continue
-        seen: dict[str, float] = {}
-        for place in range(first, len(words)):
-            if words[place][1] - start > length:
-                break
-            seen |= weights[place]
-        totals[first] = sum(seen.values())
+        for stem in weights[first]:
+            inside[stem] -= 1
+            if not inside[stem]:
+                total -= weight[stem]
     enough = NEARLY * max(totals.values())
     return _sentence_start(text, words, next(first for first, total in totals.items() if total >= enough))
 

@@ -1,0 +1,218 @@
+"""Which pages may be found at all: conditions, phrases, and what is no longer (or not yet) valid.
+
+Exact, and before ranking: a page that is left out takes no place in either half's best.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from ..containers import Container
+from ..dates import moment_of
+from ..index.schema import words
+from ..index.store import IndexStore
+from ..names import is_page, stem
+from ..page import Page
+from .ask import Ask
+from .hybrid import Selection
+from .keyword import as_phrase, stemmer
+
+EXPIRED, SUPERSEDED, LATER = "expired", "superseded", "created"
+"""How a reason for leaving a page out begins."""
+
+
+class _Facts(NamedTuple):
+    """What a condition can be about: the frontmatter as JSON text, the file's time and what was made of dates."""
+
+    filename: str
+    frontmatter: str
+    mtime_ns: int
+    updated_ns: int | None
+
+    @property
+    def moment(self) -> int:
+        return self.mtime_ns if self.updated_ns is None else self.updated_ns
+
+
+def select(store: IndexStore, container: Container, ask: Ask, phrases: Iterable[str] = ()) -> Selection:
+    """The pages that a search is among."""
+    allowed: set[str] | None = None
+    ages: dict[str, float] | None = None
+    if ask.where or ask.name or ask.since is not None or ask.until is not None:
+        allowed = {facts.filename for facts in _facts(store) if _meets(facts, ask)}
+    for phrase in phrases:
+        allowed = set(_holding(store, container, phrase, allowed))
+    if ask.half_life:
+        ages = {facts.filename: max(0, ask.moment - facts.moment) / 1e9 for facts in _facts(store)}
+    return Selection(allowed, _stale(store, ask), ages)
+
+
+# conditions
+
+
+def _facts(store: IndexStore) -> Iterator[_Facts]:
+    if store.has_own_tables:
+        sql = "SELECT filename, frontmatter, mtime_ns, updated_ns FROM memoryfield_files"
+        yield from map(_Facts._make, store.connection.execute(sql))
+        return
+    for name, text, modified in store.connection.execute("SELECT filename, frontmatter, last_modified FROM pages"):
+        updated = moment_of(_object(text).get("updated"))
+        yield _Facts(str(name), str(text), moment_of(modified) or 0, updated)
+
+
+def _object(text: Any) -> dict[str, Any]:
+    """JSON that another tool may have written, as a mapping."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _meets(facts: _Facts, ask: Ask) -> bool:
+    if ask.name and not (fnmatchcase(facts.filename, ask.name) or fnmatchcase(stem(facts.filename), ask.name)):
+        return False
+    if ask.since is not None and facts.moment < ask.since:
+        return False
+    if ask.until is not None and facts.moment > ask.until:
+        return False
+    if not all(json.dumps(key.split(".")[0], ensure_ascii=False)[:-1] in facts.frontmatter for key, _ in ask.where):
+        return False  # quicker than reading it
+    frontmatter = _object(facts.frontmatter) if ask.where else {}
+    return all(any(_equal(value, wanted) for value in _values(frontmatter, key)) for key, wanted in ask.where)
+
+
+def _values(value: Any, key: str) -> Iterator[Any]:
+    """What stands under a dotted key, which may itself contain dots; the items of lists, each."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item, key)
+    elif not key:
+        yield value
+    elif isinstance(value, dict):
+        parts = key.split(".")
+        for count in range(len(parts), 0, -1):
+            head = ".".join(parts[:count])
+            if head in value:
+                yield from _values(value[head], ".".join(parts[count:]))
+
+
+def _equal(value: Any, wanted: str) -> bool:
+    if isinstance(value, str):
+        return value.strip() == wanted
+    if value is None or isinstance(value, bool):
+        return wanted == json.dumps(value) or (value is None and not wanted)
+    if isinstance(value, int | float):
+        try:
+            return value == float(wanted)
+        except ValueError:
+            return False
+    return False
+
+
+# phrases
+
+
+def _holding(store: IndexStore, container: Container, phrase: str, among: set[str] | None) -> Iterator[str]:
+    """The pages in which a phrase stands, whatever its case, accents and line breaks."""
+    pattern = re.compile(_whole(_folded(phrase)))
+    for name in _perhaps_holding(store, container, phrase):
+        if among is not None and name not in among:
+            continue
+        try:
+            text = Page(name, container.read(name)).text
+        except OSError:
+            continue
+        folded = _folded(text)
+        if pattern.search(folded) or pattern.search(re.sub(r"[*`]+", "", folded)):
+            yield name
+
+
+def _perhaps_holding(store: IndexStore, container: Container, phrase: str) -> list[str]:
+    """The pages with the phrase's stems in order; all pages, for a phrase without any."""
+    if not (store.has_own_tables and stemmer(store.connection)(words(phrase))):
+        return [name for name in container.names() if is_page(name)]
+    sql = """
+        SELECT filename FROM memoryfield_files
+        WHERE id IN (SELECT rowid FROM memoryfield_keyword WHERE memoryfield_keyword MATCH ?)
+    """
+    return [name for (name,) in store.connection.execute(sql, (as_phrase(words(phrase)),))]
+
+
+def _folded(text: str) -> str:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return " ".join(plain.casefold().split())
+
+
+def _whole(phrase: str) -> str:
+    """A pattern for whole words: a Latin word within a run of another script is one."""
+    before = r"(?<![0-9a-z_])" if re.match("[0-9a-z_]", phrase) else ""
+    after = r"(?![0-9a-z_])" if re.match("[0-9a-z_]", phrase[-1:]) else ""
+    return before + re.escape(phrase) + after
+
+
+# what is valid
+
+
+def _stale(store: IndexStore, ask: Ask) -> dict[str, str]:
+    """The pages that are not valid at the moment, and why."""
+    stale: dict[str, str] = {}
+    pages = list(_bounded(store, ask.as_of))
+    if not pages:
+        return stale
+    superseding: dict[str, str] = {}
+    for name, created, expires, supersedes in pages:
+        if ask.as_of is not None and created is not None and created > ask.as_of:
+            stale[name] = f"{LATER} {_day(created)}"
+            continue
+        if expires is not None and expires < ask.moment:
+            stale[name] = f"{EXPIRED} {_day(expires)}"
+        for uuid in json.loads(supersedes or "[]"):
+            superseding.setdefault(uuid, name)
+    if superseding:
+        for name, uuid in _named_by(store, list(superseding)):
+            if superseding[uuid] != name:
+                stale.setdefault(name, f"{SUPERSEDED} by {superseding[uuid]}")
+    return stale
+
+
+def _bounded(store: IndexStore, as_of: int | None) -> Iterator[tuple[str, int | None, int | None, str | None]]:
+    """Name, created, expires and supersedes of each page that has the last or the one before it (with `as_of`: any)."""
+    if not store.has_own_tables:
+        for name, text in store.connection.execute("SELECT filename, frontmatter FROM pages"):
+            page = Page(str(name), b"---\n---\n")
+            page.take_frontmatter(_object(text))
+            expires = moment_of(page.frontmatter.get("expires"), end_of_day=True)
+            yield page.filename, moment_of(page.created), expires, json.dumps(page.supersedes)
+        return
+    columns = "SELECT filename, created_ns, expires_ns, supersedes FROM memoryfield_files"
+    conditions = ["expires_ns IS NOT NULL", "supersedes IS NOT NULL"]
+    if as_of is not None:
+        conditions = ["TRUE"]
+    seen: set[str] = set()
+    for condition in conditions:  # one at a time: each has an index of its own
+        for name, created, expires, supersedes in store.connection.execute(f"{columns} WHERE {condition}"):
+            if name not in seen:
+                seen.add(name)
+                yield name, created, expires, supersedes
+
+
+def _named_by(store: IndexStore, uuids: list[str]) -> Iterator[tuple[str, str]]:
+    """The pages that have one of these uuids."""
+    table = "memoryfield_files" if store.has_own_tables else "pages"
+    sql = f"""
+        SELECT filename, lower(trim(frontmatter ->> '$.uuid')) AS uuid FROM {table}
+        WHERE json_valid(frontmatter) AND uuid IN (SELECT value FROM json_each(?))
+    """
+    for name, uuid in store.connection.execute(sql, (json.dumps(uuids),)):
+        yield str(name), str(uuid)
+
+
+def _day(moment_ns: int) -> str:
+    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=moment_ns // 1000)).strftime("%Y-%m-%d")

@@ -1,0 +1,301 @@
+"""Searches: one field or several, one query or many, one score."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import apsw
+
+from ..containers import Container, open_container
+from ..errors import MemoryfieldError, UsageError
+from ..index.store import DAMAGE, IndexStore
+from .ask import Ask, Options, Query, read_options, read_query
+from .hits import make_hit, within_budget
+from .hybrid import Ranking, Scored, Selection, rank
+from .keyword import Term
+from .result import Hit, SearchResult
+from .semantic import Matrix, Nearest, Stored
+from .source import Source, Vectors
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+REFRESH_SECONDS = 1.0
+"""How old the look at the pages may be from which a further query is answered."""
+
+
+class Searcher:
+    """Searches fields as often as wanted; models and indexes are loaded once.
+
+    ```python
+    with Searcher.open(["notes", "team.memoryfield.zip"], limit=3) as searcher:
+        for query in queries:
+            result = searcher.search(query)
+    ```
+
+    Scores mean the same in every field, so what several fields hold is merged by score. A field that
+    cannot be searched is named in the notes, and does not stop the others.
+    """
+
+    def __init__(self, containers: Sequence[Container], **options: Unpack[Options]) -> None:
+        self._ask = read_options(options)
+        self._vectors = Vectors()
+        if self._ask.model:
+            self._vectors.embedder(self._ask.model)
+        self._fields = [_Field(container, container.name, self._ask, self._vectors) for container in containers]
+        self._broken: list[tuple[str, Exception]] = []
+        self._opened: list[Container] = []
+
+    @classmethod
+    def open(cls, locations: Sequence[str | Path], **options: Unpack[Options]) -> Searcher:
+        """A searcher of the fields at these locations; it closes them in the end.
+
+        Raises:
+            UsageError: an option that means nothing.
+            MemoryfieldError: none of the fields can be opened.
+        """
+        searcher = cls([], **options)
+        try:
+            searcher._open(locations)
+        except BaseException:
+            searcher.close()
+            raise
+        return searcher
+
+    def _open(self, locations: Sequence[str | Path]) -> None:
+        places: dict[str, str | Path] = {}
+        for location in locations:
+            places.setdefault(str(Path(location).resolve()), location)
+        found: list[tuple[str, Container]] = []
+        for location in places.values():
+            try:
+                container = open_container(location)
+            except (MemoryfieldError, OSError) as error:
+                self._broken.append((str(location), error))
+            else:
+                found.append((str(location), container))
+                self._opened.append(container)
+        self._check_any_left(bool(found))
+        names = [container.name for _, container in found]
+        for location, container in found:  # two of one name are told apart by their places
+            name = container.name if names.count(container.name) == 1 else location
+            self._fields.append(_Field(container, name, self._ask, self._vectors))
+
+    def _check_any_left(self, left: bool) -> None:
+        if left:
+            return
+        if len(self._broken) == 1:
+            raise self._broken[0][1]
+        told = "; ".join(f"{name}: {_told(error)}" for name, error in self._broken)
+        raise MemoryfieldError(f"none of the {len(self._broken)} fields can be searched: {told}")
+
+    def __enter__(self) -> Searcher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(wait=kind is not KeyboardInterrupt)
+
+    def close(self, wait: bool = True) -> None:
+        """Let go of all files. Without `wait`, a server that hangs is not waited for."""
+        for field in self._fields:
+            field.close()
+        for container in self._opened:
+            container.close()
+        if wait:
+            self._vectors.close()
+
+    def search(self, query: str) -> SearchResult:
+        """The pages that answer a query best.
+
+        Raises:
+            UsageError: the query is empty.
+            MemoryfieldError: no field can be searched.
+        """
+        read = read_query(query)
+        result = self._answer(query, lambda field: field.rank(read))
+        self._vectors.forget(read.text)
+        return result
+
+    def search_many(self, queries: Iterable[str]) -> Iterator[SearchResult]:
+        """The answers to many queries, in order. An empty query finds nothing, and a note says so.
+
+        The next query is read while one is answered.
+        """
+        for field in self._fields:
+            field.many = True
+        waiting: str | None = None
+        for query in queries:
+            if waiting is not None:
+                self._begin(query)
+                yield self._answer_any(waiting)
+            waiting = query
+        if waiting is not None:
+            yield self._answer_any(waiting)
+
+    def _begin(self, query: str) -> None:
+        if query.strip():
+            text = read_query(query).text
+            for model in {field.model for field in self._fields if field.model}:
+                self._vectors.begin(model, text)
+
+    def _answer_any(self, query: str) -> SearchResult:
+        try:
+            return self.search(query)
+        except UsageError as error:
+            return SearchResult(query, self._ask.mode, None, [str(error)], [])
+
+    def similar(self, filename: str) -> SearchResult:
+        """The pages of the first field nearest to one of its pages, by their stored vectors.
+
+        Raises:
+            MemoryfieldError: the page has no vector, or no index serves.
+        """
+        return self._answer(filename, lambda field: field.rank_similar(filename))
+
+    def _answer(self, given: str, ranking: Callable[[_Field], Ranking]) -> SearchResult:
+        rankings: list[tuple[_Field, Ranking]] = []
+        for field in list(self._fields):
+            try:
+                rankings.append((field, ranking(field)))
+            except UsageError:
+                raise
+            except (MemoryfieldError, OSError, apsw.Error) as error:
+                self._broken.append((field.name, error))
+                self._fields.remove(field)
+                field.close()
+        self._check_any_left(bool(rankings))
+        several = len(rankings) + len(self._broken) > 1
+        notes = [f"{name} was not searched: {_told(error)}" for name, error in self._broken]
+        scored = [(page, field, found) for field, found in rankings for page in found.pages]
+        scored.sort(key=lambda item: -item[0].score)  # stable: fields in the order given
+        hits: list[Hit] = []
+        for page, field, found in scored:
+            if len(hits) == self._ask.limit:
+                break
+            if hit := field.hit(page, found.telling):
+                hits.append(hit)
+        for field, found in rankings:
+            told = field.take_notes() + found.notes
+            notes += [f"{field.name}: {note}" for note in told] if several else told
+        if self._ask.full:
+            hits = within_budget(hits, self._ask.budget, notes)
+        modes = [found.mode for _, found in rankings]
+        models = dict.fromkeys(field.model for field, found in rankings if field.model and found.mode != "keyword")
+        mode = next((mode for mode in modes if mode != "keyword"), "keyword")
+        return SearchResult(given, mode, ", ".join(filter(None, models)) or None, notes, hits)
+
+
+class _Field:
+    """One of the fields that are searched, by the name that its hits get."""
+
+    def __init__(self, container: Container, name: str, ask: Ask, vectors: Vectors) -> None:
+        self.name = name
+        self.many = False
+        self.notes: list[str] = []
+        self._container = container
+        self._ask = ask
+        self._vectors = vectors
+        self._source: Source | None = None
+        self._looked = 0.0
+        self._version: object = None
+        self._nearest: Nearest | None = None
+        self._selected: Selection | None = None
+
+    @property
+    def model(self) -> str | None:
+        """The model whose vectors serve, once one was chosen."""
+        return self._source.model if self._source else None
+
+    def close(self) -> None:
+        """Let go of the index."""
+        if self._source:
+            self._source.close()
+
+    def rank(self, query: Query) -> Ranking:
+        """This field's pages for a query."""
+        return self._by_a_sound_index(query, lambda source: self._rank(source, query))
+
+    def rank_similar(self, filename: str) -> Ranking:
+        """This field's pages by their nearness to one of them."""
+        return self._by_a_sound_index(None, lambda source: self._rank_similar(source, filename))
+
+    def hit(self, page: Scored, telling: dict[Term, float]) -> Hit | None:
+        """A page as a result shows it; None where it has gone since."""
+        assert self._source is not None
+        return make_hit(self._container, self._source.store, self.name, page, telling, self._ask, self.notes)
+
+    def take_notes(self) -> list[str]:
+        """What there is to say about the field, and about this query's pages."""
+        notes, self.notes = self.notes, []
+        return [*(self._source.notes if self._source else []), *notes]
+
+    def _by_a_sound_index(self, query: Query | None, ranking: Callable[[Source], Ranking]) -> Ranking:
+        """Rank by the index that serves; where it turns out to be damaged, by the next."""
+        if self._source is None:
+            self._source = Source(self._container, self._ask, self._vectors)
+        while True:
+            try:
+                self._look(self._source, query)
+                return ranking(self._source)
+            except (apsw.Error, *DAMAGE) as error:
+                self._source.give_up(error)
+                self._looked = 0.0
+
+    def _look(self, source: Source, query: Query | None) -> None:
+        """Choose an index, or look whether the pages have changed since it was looked at."""
+        if not self._looked:
+            source.choose(query)
+        elif time.monotonic() - self._looked > REFRESH_SECONDS:
+            source.freshen()
+        self._looked = time.monotonic()
+        version = source.store.version()
+        if version != self._version:
+            self._version, self._nearest, self._selected = version, None, None
+
+    def _rank(self, source: Source, query: Query) -> Ranking:
+        vector = None
+        try:
+            vector = source.vector(query)
+        except MemoryfieldError as error:  # it answered before, and does no longer
+            self.notes.append(f"{source.model} was not used, searched by keyword alone: {error}")
+        nearest = self._compare(source.store) if vector is not None else None
+        return rank(source.store, query, self._ask, self._select(source.store, query.phrases), vector, nearest)
+
+    def _rank_similar(self, source: Source, filename: str) -> Ranking:
+        store = source.store
+        vector = store.vector(filename)
+        if vector is None:
+            raise MemoryfieldError(f"{filename} has no vector yet", hint="`memoryfield embed` makes it.")
+        found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), vector, self._compare(store))
+        return found._replace(pages=[page for page in found.pages if page.filename != filename])
+
+    def _compare(self, store: IndexStore) -> Nearest:
+        """Vectors to compare with; in memory where many queries are to come."""
+        if self._nearest is None:
+            dimensions = store.counts()[1]
+            self._nearest = Matrix(store, dimensions) if self.many and dimensions else Stored(store)
+        return self._nearest
+
+    def _select(self, store: IndexStore, phrases: Sequence[str]) -> Selection:
+        """Which pages may be found; looked up only where there is anything to look up."""
+        if phrases:
+            from .filters import select
+
+            return select(store, self._container, self._ask, phrases)
+        if self._selected is None:
+            self._selected = Selection()
+            if self._ask.is_selective or store.may_hold_stale:
+                from .filters import select
+
+                self._selected = select(store, self._container, self._ask)
+        return self._selected
+
+
+def _told(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)

@@ -1,0 +1,339 @@
+"""One field as a search sees it: which index serves, and how fresh it is."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import apsw
+
+from ..containers import Container
+from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, page_input
+from ..errors import (
+    EmbedderError,
+    IndexFileError,
+    IndexUnreadableError,
+    MemoryfieldError,
+    ReadOnlyError,
+    UnknownModelError,
+)
+from ..index.files import discard_index, index_files, open_index
+from ..index.store import DAMAGE, IndexStore
+from .ask import Ask, Query
+
+if TYPE_CHECKING:
+    from ..index.sync import Changes
+
+TIMEOUT_MS = 5_000
+"""How long a search waits for an index that another process has locked."""
+MAX_EMBED = 25
+"""So many new or changed pages are embedded by a search itself."""
+
+
+class _Making:
+    """A query's vector, made in a thread while files and keywords are looked at."""
+
+    def __init__(self, embedder: Embedder, text: str) -> None:
+        self._vector = b""
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._make, args=(embedder, text), daemon=True)
+        try:
+            embedder.load()  # before the thread: imports would only take turns with what goes on here
+        except EmbedderError as error:
+            self._error = error
+        else:
+            self._thread.start()
+
+    def _make(self, embedder: Embedder, text: str) -> None:
+        try:
+            self._vector = embedder.embed_query(page_input(text.encode()))
+        except Exception as error:
+            self._error = error
+
+    def finish(self) -> None:
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def get(self) -> bytes:
+        self.finish()
+        if self._error:
+            raise self._error
+        return self._vector
+
+
+class Vectors:
+    """Each query's vector by each model, made once for all the fields that are searched."""
+
+    def __init__(self) -> None:
+        self._embedders: dict[str, Embedder] = {}
+        self._making: dict[tuple[str, str], _Making] = {}
+
+    def embedder(self, model: str) -> Embedder:
+        """The embedder of a model.
+
+        Raises:
+            UnknownModelError: nobody knows it.
+        """
+        if model not in self._embedders:
+            self._embedders[model] = find_embedder(model)
+        return self._embedders[model]
+
+    def begin(self, model: str, text: str) -> None:
+        """Let a vector be made, while the caller does something else."""
+        if (model, text) not in self._making:
+            self._making[model, text] = _Making(self.embedder(model), text)
+
+    def get(self, model: str, text: str) -> bytes:
+        """A vector, waited for.
+
+        Raises:
+            EmbedderError: what the embedder raised.
+        """
+        self.begin(model, text)
+        return self._making[model, text].get()
+
+    def forget(self, text: str) -> None:
+        """The query is answered."""
+        for key in [key for key in self._making if key[1] == text]:
+            self._making.pop(key).finish()
+
+    def close(self) -> None:
+        """Wait for what is still being made."""
+        for making in self._making.values():
+            making.finish()
+
+
+class Source:
+    """A field that is searched: its index is chosen with the first query, and stays.
+
+    `store` is that index, and `model` the code of the vectors that serve, or None where words alone
+    are searched.
+    """
+
+    def __init__(self, container: Container, ask: Ask, vectors: Vectors) -> None:
+        self.container = container
+        self.ask = ask
+        self.vectors = vectors
+        self.model: str | None = None
+        self._chosen: list[str] = []
+        self._fresh: dict[str, list[str]] = {}
+        self._store: IndexStore | None = None
+        self._files = index_files(container)
+        self._codes = [ask.model] if ask.model else list(self._files)
+        self._had_index = bool(self._codes)
+        self._made_anew: set[str] = set()
+
+    @property
+    def store(self) -> IndexStore:
+        """The chosen index."""
+        assert self._store is not None
+        return self._store
+
+    @property
+    def notes(self) -> list[str]:
+        """What a caller should know about the choice of the index and its freshness."""
+        return [*self._chosen, *(self._fresh.get(self._store.model, []) if self._store else [])]
+
+    def close(self) -> None:
+        """Let go of the index."""
+        if self._store:
+            self._store.close()
+            self._store = None
+
+    def choose(self, query: Query | None) -> None:
+        """Take the first index whose model answers, brought up to date; else one for keywords alone.
+
+        Without a query, no model is needed: stored vectors are compared with each other.
+        """
+        if self._store is not None:
+            return
+        silent: list[str] = []
+        fallback: IndexStore | None = None
+        for code in list(self._codes):
+            store, serves = self._try(code, query, silent)
+            if serves:
+                if fallback:
+                    fallback.close()
+                self._store, self.model = store, code if self.ask.mode != "keyword" else None
+                self._chosen += silent
+                return
+            if store is None:
+                self._codes.remove(code)
+            elif fallback:
+                store.close()
+            else:
+                fallback = store
+        self._chosen += silent
+        if silent:
+            self._chosen.append("searched by keyword alone")
+        self.model = None
+        self._store = fallback or self._keyword_only_store()
+
+    def vector(self, query: Query) -> bytes | None:
+        """The query's vector by the chosen model; None, and a note, where words alone have to do."""
+        if self.model is None:
+            return None
+        return self.vectors.get(self.model, query.text)
+
+    def give_up(self, error: apsw.Error | UnicodeDecodeError) -> None:
+        """The index failed while it was read: made anew if it is damaged and ours, else passed over.
+
+        Raises:
+            apsw.Error: there is nothing left to fall back to.
+        """
+        code = self.store.model
+        name = self._files.pop(code, None)
+        self.close()
+        if name is None and code not in self._codes:
+            raise error
+        if isinstance(error, DAMAGE) and code in MODELS and code not in self._made_anew:
+            self._chosen.append(f"the index of {code} is damaged ({error}): it is made anew")
+            self._made_anew.add(code)
+            if store := self._recreate(code):
+                store.prepare()
+                store.close()
+                self._files = index_files(self.container)
+                return
+        elif not isinstance(error, DAMAGE):  # locked for long, or the disk is full
+            self._chosen.append(f"the index of {code} could not be used: {error}")
+        self._codes = [other for other in self._codes if other != code]
+
+    def _try(self, code: str, query: Query | None, silent: list[str]) -> tuple[IndexStore | None, bool]:
+        """One model's index: opened and brought up to date.
+
+        Returns:
+            The index (None where it cannot be used at all), and whether it serves as asked; one whose
+            model does not answer still serves for keywords.
+        """
+        embedder: Embedder | None = None
+        if self.ask.mode != "keyword":
+            try:
+                embedder = self.vectors.embedder(code)
+                if query:
+                    self.vectors.begin(code, query.text)
+            except UnknownModelError:
+                silent.append(f"no embedder is known for the index of {code}")
+        store = self._open(code)
+        if store is None:
+            return None, False
+        try:
+            self._freshen(store, embedder)
+            if self.ask.mode == "keyword":
+                return store, True
+            if embedder is None and query:
+                return store, False
+            if not store.counts()[0]:
+                silent.append(f"the index of {code} holds no vectors")
+                return store, False
+            if query:
+                self.vectors.get(code, query.text)
+        except MemoryfieldError as error:
+            silent.append(f"{code} was not used: {error}")
+            return store, False
+        except (apsw.Error, *DAMAGE) as error:
+            self._store = store
+            self.give_up(error)
+            return self._try(code, query, silent) if code in self._codes else (None, False)
+        return store, True
+
+    def _open(self, code: str) -> IndexStore | None:
+        try:
+            name = self._files.get(code, "")
+            return open_index(self.container, code, dimensions_of(code), name=name, timeout_ms=TIMEOUT_MS)
+        except IndexUnreadableError as error:
+            self._chosen.append(str(error))
+            return None
+        except IndexFileError as error:
+            if code not in MODELS:
+                return None  # somebody's own database, and not ours to make anew
+            if not index_files(self.container).get(code):
+                self._chosen.append(f"{error}: run `memoryfield embed --model {code}`")
+                return None
+            self._chosen.append(f"{error}{': it is made anew' if self.container.writable else ''}")
+        return self._recreate(code)
+
+    def _recreate(self, code: str) -> IndexStore | None:
+        if not self.container.writable:
+            return None
+        try:
+            discard_index(self.container, code)
+            return open_index(self.container, code, dimensions_of(code), create=True)
+        except (ReadOnlyError, IndexFileError, OSError, apsw.Error) as error:
+            self._chosen.append(str(error))
+            return None
+
+    def _keyword_only_store(self) -> IndexStore:
+        """A keyword index in memory, for a field that has no other."""
+        from ..index.sync import sync
+
+        store = IndexStore.memory(DEFAULT_MODEL, None)
+        report = sync(self.container, store, None)
+        self._chosen += _failed_note(report.failed)
+        if not report.pages:
+            self._chosen.append("the field has no pages")
+        elif not self._had_index and self.ask.mode != "keyword":
+            self._chosen.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
+        return store
+
+    def freshen(self) -> None:
+        """Bring the chosen index up to date once more."""
+        self._freshen(self.store, self.vectors.embedder(self.model) if self.model else None)
+
+    def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
+        """Bring the index up to date, if little has changed; say what is missing otherwise."""
+        notes = self._fresh[store.model] = []
+        try:
+            if store.is_current(self.container.fingerprint(), vectors=self.ask.mode != "keyword"):
+                return
+            from ..index.sync import look, sync
+
+            store_changes = look(self.container, store)
+            if not (store.writable and self.ask.sync):
+                notes += self._stale_note(store_changes)
+                return
+            pending = len(store_changes.pending)
+            if not store_changes.none:
+                work = len(store_changes.suspects) + pending
+                report = sync(self.container, store, embedder if work <= MAX_EMBED else None, changes=store_changes)
+                if embedder and work > MAX_EMBED and 0 < report.pending <= MAX_EMBED:
+                    report = sync(self.container, store, embedder)
+                notes += report.notes
+                notes += _failed_note(report.failed)
+                pending = report.pending
+            if pending and self.ask.mode != "keyword":
+                notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
+        except (
+            apsw.FullError,
+            apsw.IOError,
+            apsw.ReadOnlyError,
+            apsw.BusyError,
+            apsw.CantOpenError,
+        ) as error:
+            notes.append(f"the index could not be brought up to date: {error}")
+
+    def _how_to_embed(self) -> str:
+        if self.container.location.is_dir():
+            return "run `memoryfield embed`"
+        return "unpack the archive, run `memoryfield embed` on the folder, and pack it"
+
+    def _stale_note(self, changes: Changes) -> list[str]:
+        """For an index that cannot be written: how many pages differ from it."""
+        from ..index.sync import really_changed
+
+        stale = len(really_changed(self.container, changes)) + len(changes.removed) + len(changes.pending)
+        if not stale:
+            return []
+        why = " and cannot be written" if self.ask.sync else ""
+        return [f"the index is out of date by {stale} page{'' if stale == 1 else 's'}{why}"]
+
+
+def _failed_note(failed: list[tuple[str, str]]) -> list[str]:
+    if not failed:
+        return []
+    name, reason = failed[0]
+    more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+    return [f"{name}: {reason}{more}"]
+
+
+def _pages(count: int) -> str:
+    return "1 page is" if count == 1 else f"{count} pages are"
