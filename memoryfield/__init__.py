@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .page import Problem as Problem
     from .search.result import Hit as Hit
     from .search.result import SearchResult as SearchResult
+    from .search.searcher import Searcher as Searcher
 
 _HOMES = {
     "Field": "field",
@@ -29,6 +30,7 @@ _HOMES = {
     "Page": "page",
     "Problem": "page",
     "SearchResult": "search.result",
+    "Searcher": "search.searcher",
     "Written": "field",
     "pack": "archives",
     "unpack": "archives",

@@ -4,15 +4,25 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..field import Field, locate
 
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from ..search.ask import Options
+    from ..search.searcher import Searcher
+
 FieldOption = Annotated[
     str | None,
     typer.Option("--field", "-f", metavar="LOCATION", help="The field: a folder or a .memoryfield.zip."),
+]
+FieldsOption = Annotated[
+    list[str] | None,
+    typer.Option("--field", "-f", metavar="LOCATION", help="A folder or a .memoryfield.zip; repeatable."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
@@ -27,7 +37,24 @@ def open_field(given: str | None) -> Field:
     return Field.open(locate(given, os.environ.get("MEMORYFIELD"), Path()))
 
 
+def open_searcher(given: list[str] | None, **options: "Unpack[Options]") -> "Searcher":
+    """What searches the given fields, or the one that a command works on."""
+    from ..search.searcher import Searcher
+
+    locations = given or [locate(None, os.environ.get("MEMORYFIELD"), Path())]
+    return Searcher.open(locations, **options)
+
+
 def print_json(value: Any) -> None:
     """One JSON object on standard output."""
-    plain = sys.stdout.isatty() or not (sys.stdout.encoding or "").lower().startswith("utf")
-    print(json.dumps(value, ensure_ascii=plain, indent=2))
+    print(json.dumps(value, ensure_ascii=_is_plain(), indent=2))
+
+
+def print_json_line(value: Any) -> None:
+    """One JSON object on a line of its own, sent off at once."""
+    print(json.dumps(value, ensure_ascii=_is_plain()), flush=True)
+
+
+def _is_plain() -> bool:
+    """Whether standard output should get ASCII alone."""
+    return sys.stdout.isatty() or not (sys.stdout.encoding or "").lower().startswith("utf")

@@ -10,13 +10,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..field import Field
-from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .common import (
+    FieldOption,
+    FieldsOption,
+    JsonOption,
+    command_group,
+    open_field,
+    open_searcher,
+    print_json,
+    print_json_line,
+)
 from .options import PlainCommand
-from .render import cells, escaped, plural, say, styled, width, wrapped
+from .render import cells, escaped, escaped_page, plural, say, styled, width, wrapped
 
 if TYPE_CHECKING:
     from ..index.sync import Progress, SyncReport
-    from ..search.result import Hit
+    from ..search.result import Hit, SearchResult
 
 app = command_group()
 
@@ -137,57 +146,167 @@ class Mode(StrEnum):
     SEMANTIC = "semantic"
 
 
+_LIMIT = typer.Option("-n", "--limit", min=1, help="At most so many pages.")
+_MIN_SCORE = typer.Option(min=0, max=1, help="Leave out pages under this score (0.25).", show_default=False)
+_MODEL = typer.Option(metavar="CODE", help="Whose vectors; else the first index whose model answers.")
+_NO_SYNC = typer.Option("--no-sync", help="Search what is indexed; do not pick up changes.")
+_WHERE = typer.Option(metavar="KEY=VALUE", help="Only pages whose frontmatter has this; repeatable.")
+_SINCE = typer.Option(metavar="DATE", help="Only pages updated then or later; 90d: within 90 days.")
+_UNTIL = typer.Option(metavar="DATE", help="Only pages last updated then or earlier.")
+_NAME = typer.Option(metavar="GLOB", help="Only pages whose file name matches, such as 'sqlite-*'.")
+_STALE = typer.Option("--include-stale", help="Also pages that expired or were superseded, marked.")
+_AS_OF = typer.Option(metavar="DATE", help="What was valid then, in place of now.")
+_RECENCY = typer.Option(
+    metavar="HALF_LIFE", help="Let newer pages count more: half of the score fades, by half in each such span (90d)."
+)
+
+
 @app.command(cls=PlainCommand)
 def search(
-    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words.")],
-    limit: Annotated[int, typer.Option("-n", "--limit", min=1, help="At most so many pages.")] = 5,
+    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="A question, or some words; - for many.")],
+    limit: Annotated[int, _LIMIT] = 5,
     mode: Annotated[Mode, typer.Option(help="By words, by meaning, or both.")] = Mode.HYBRID,
-    min_score: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="Leave out pages under this score (0.25).", show_default=False),
+    min_score: Annotated[float | None, _MIN_SCORE] = None,
+    model: Annotated[str | None, _MODEL] = None,
+    where: Annotated[list[str] | None, _WHERE] = None,
+    since: Annotated[str | None, _SINCE] = None,
+    until: Annotated[str | None, _UNTIL] = None,
+    name: Annotated[str | None, _NAME] = None,
+    include_stale: Annotated[bool, _STALE] = False,
+    as_of: Annotated[str | None, _AS_OF] = None,
+    recency: Annotated[str | None, _RECENCY] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print the pages themselves.")] = False,
+    budget: Annotated[
+        int | None, typer.Option(min=1, metavar="TOKENS", help="With --full: as many as fit, at 4 characters a token.")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="CODE", help="Whose vectors; else the first index whose model answers."),
-    ] = None,
-    no_sync: Annotated[bool, typer.Option("--no-sync", help="Search what is indexed; do not pick up changes.")] = False,
-    field: FieldOption = None,
+    no_sync: Annotated[bool, _NO_SYNC] = False,
+    field: FieldsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages that answer a question; exit 1 if there are none.
 
-    A strong match scores 0.45 or more. Changed pages are found without `embed`.
+    A strong match scores 0.45 or more. Changed pages are found without `embed`. A phrase in double
+    quotes must stand in the page. Several fields are searched together, and one that is broken does
+    not stop the others. With - as the query, each line of standard input is one, and is answered
+    with one line of JSON.
+
+    A page whose `expires` lies in the past, or whose uuid is in another page's `supersedes`, is left
+    out, and a note says so.
 
     \b
     Example:
       $ memoryfield search "which wok heats evenly?"
       $ memoryfield search --mode keyword -n 1 --json wok
+      $ memoryfield search 'which "carbon steel" wok?' --where status=tested --since 2026-01-01
+      $ memoryfield search -f notes -f team.memoryfield.zip "which wok?" --full --budget 2000
+      $ memoryfield search - < questions.txt
     """
-    with open_field(field) as opened:
-        found = opened.search(
-            " ".join(query), limit=limit, mode=mode.value, min_score=min_score, model=model, sync=not no_sync
-        )
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        for note in found.notes:
-            say(f"note: {note}")
-        for rank, hit in enumerate(found.results, 1):
-            _print_hit(rank, hit)
-        if not found.results:
-            say("nothing found")
-    if not found.results:
+    with open_searcher(
+        field,
+        limit=limit,
+        mode=mode.value,
+        min_score=min_score,
+        model=model,
+        sync=not no_sync,
+        where=where or (),
+        since=since,
+        until=until,
+        name=name,
+        include_stale=include_stale,
+        as_of=as_of,
+        recency=recency,
+        full=full or budget is not None,
+        budget=budget,
+    ) as searcher:
+        if query == ["-"]:
+            found_any = False
+            for found in searcher.search_many(_lines()):
+                found_any |= bool(found.results)
+                print_json_line(found.to_dict())
+        else:
+            found = searcher.search(" ".join(query))
+            found_any = _show(found, as_json)
+    if not found_any:
         raise typer.Exit(1)
 
 
-def _print_hit(rank: int, hit: "Hit") -> None:
+@app.command(cls=PlainCommand)
+def similar(
+    page: Annotated[str, typer.Argument(help="Its name, or the beginning of its uuid.")],
+    limit: Annotated[int, _LIMIT] = 5,
+    min_score: Annotated[float | None, _MIN_SCORE] = None,
+    model: Annotated[str | None, _MODEL] = None,
+    where: Annotated[list[str] | None, _WHERE] = None,
+    since: Annotated[str | None, _SINCE] = None,
+    until: Annotated[str | None, _UNTIL] = None,
+    name: Annotated[str | None, _NAME] = None,
+    include_stale: Annotated[bool, _STALE] = False,
+    as_of: Annotated[str | None, _AS_OF] = None,
+    recency: Annotated[str | None, _RECENCY] = None,
+    no_sync: Annotated[bool, _NO_SYNC] = False,
+    field: FieldOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the pages most like one page, by their stored vectors; exit 1 if there are none.
+
+    \b
+    Example:
+      $ memoryfield similar which-wok-heats-evenly --min-score 0
+    """
+    with open_field(field) as opened:
+        found = opened.similar(
+            page,
+            limit=limit,
+            min_score=min_score,
+            model=model,
+            sync=not no_sync,
+            where=where or (),
+            since=since,
+            until=until,
+            name=name,
+            include_stale=include_stale,
+            as_of=as_of,
+            recency=recency,
+        )
+    if not _show(found, as_json):
+        raise typer.Exit(1)
+
+
+def _lines() -> Iterator[str]:
+    """The lines of standard input, each as soon as it is there."""
+    for line in sys.stdin.buffer:
+        yield line.decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _show(found: "SearchResult", as_json: bool) -> bool:
+    """Print a result.
+
+    Returns:
+        Whether anything was found.
+    """
+    if as_json:
+        print_json(found.to_dict())
+        return bool(found.results)
+    for note in found.notes:
+        say(f"note: {note}")
+    for rank, hit in enumerate(found.results, 1):
+        if "text" not in hit.extra:
+            _print_hit(rank, hit, found.several)
+        elif hit.extra["text"] is not None:
+            _print_page(rank, hit, found.several)
+    if not found.results:
+        say("nothing found")
+    return bool(found.results)
+
+
+def _print_hit(rank: int, hit: "Hit", several: bool) -> None:
     columns = width()
-    head = f"{rank} {hit.match} {hit.score:.2f}"
-    title, name = escaped(hit.title), escaped(hit.filename)
-    strength = styled(head, 32 if hit.match == "strong" else 33)
+    head = _head(rank, hit)
+    title, name = escaped(hit.title), escaped(_place(hit, several))
     if columns is None:
         print(f"{head}  {title}  ({name})\n  {_marked(hit, 0, len(hit.snippet))}")
         return
+    strength = styled(head, 32 if hit.match == "strong" else 33)
     if cells(f"{head}  {title}  {name}") <= columns:
         print(f"{strength}  {styled(title, 1)}  {styled(name, 2)}")
     else:
@@ -198,6 +317,24 @@ def _print_hit(rank: int, hit: "Hit") -> None:
             print(f"  {styled(title[start:end], 1)}")
     for start, end in wrapped(hit.snippet, columns - 2):
         print(f"  {_marked(hit, start, end)}")
+
+
+def _print_page(rank: int, hit: "Hit", several: bool) -> None:
+    """A whole page, after a line that tells which it is."""
+    if rank > 1:
+        print()
+    print(f"{styled(_head(rank, hit), 1)}  {styled(escaped(_place(hit, several)), 1)}")
+    print(escaped_page(hit.extra["text"]).rstrip("\n"))
+
+
+def _head(rank: int, hit: "Hit") -> str:
+    stale = f" {escaped(hit.extra['stale'])}" if hit.extra.get("stale") else ""
+    return f"{rank} {hit.match} {hit.score:.2f}{stale}"
+
+
+def _place(hit: "Hit", several: bool) -> str:
+    """A page's name, with its field's where there are several."""
+    return f"{hit.field}/{hit.filename}" if several else hit.filename
 
 
 def _marked(hit: "Hit", start: int, end: int) -> str:

@@ -28,6 +28,7 @@ COMMANDS = {
     "info": "fields",
     "embed": "finding",
     "search": "finding",
+    "similar": "finding",
     "validate": "fields",
     "pack": "sharing",
     "unpack": "sharing",

@@ -11,7 +11,7 @@ from ..index.store import IndexStore
 from ..page import Page
 from .ask import TOKEN_CHARS, Ask
 from .hybrid import Scored
-from .keyword import Term, stems_of_words
+from .keyword import Term, places_of_stems
 from .result import Hit
 from .snippet import Weigh, snippet, words_of
 
@@ -43,7 +43,7 @@ def make_hit(
     weigh = _weigher(store, telling) if telling else None
     passage = snippet(page, weigh)
     places = words_of(passage)
-    weights = weigh([passage[start:end] for start, end in places]) if weigh else []
+    marked = weigh([passage[start:end] for start, end in places]) if weigh else {}
     extra: dict[str, Any] = {"stale": scored.stale} if ask.include_stale else {}
     return Hit(
         field=field,
@@ -56,7 +56,7 @@ def make_hit(
         snippet=passage,
         bytes=page.size,
         frontmatter=page.frontmatter,
-        marks=tuple(place for place, weight in zip(places, weights, strict=False) if weight),
+        marks=tuple(places[place] for place in sorted(marked)),
         extra={**extra, "text": page.text} if ask.full else extra,
     )
 
@@ -97,8 +97,8 @@ def _weigher(store: IndexStore, telling: dict[Term, float]) -> Weigh:
         for stem in term.stems:
             weights[stem] = max(weights.get(stem, 0.0), (weight + 0.1) / len(term.stems))
 
-    def weigh(text_words: list[str]) -> list[dict[str, float]]:
-        found = stems_of_words(store.connection, text_words)
-        return [{stem: weights[stem] for stem in stems if stem in weights} for stems in found]
+    def weigh(text_words: list[str]) -> dict[int, dict[str, float]]:
+        found = places_of_stems(store.connection, text_words, weights)
+        return {place: {stem: weights[stem] for stem in stems} for place, stems in found.items()}
 
     return weigh

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..index.store import IndexStore
 from .ask import Ask, Query
-from .keyword import Term, idfs, keyword_scores, terms
+from .keyword import ByWord, Term, terms
 from .semantic import Nearest
 
 CANDIDATES = 200
@@ -57,7 +57,8 @@ def rank(
     store: IndexStore,
     query: Query,
     ask: Ask,
-    selection: Selection = Selection(),  # noqa: B008  # never changed
+    selection: Selection,
+    by_word: ByWord | None,
     vector: bytes | None = None,
     nearest: Nearest | None = None,
 ) -> Ranking:
@@ -65,17 +66,15 @@ def rank(
 
     Args:
         selection: which pages may be found.
+        by_word: compares the query's terms with the pages; None for an index without a keyword table.
         vector: the query's, with `nearest` to compare it with the pages'.
     """
     notes: list[str] = []
     query_terms = terms(store.connection, query.text)
-    telling = idfs(store, query_terms) if store.has_own_tables else {}
+    telling = by_word.telling(query_terms) if by_word else {}
     mode = "keyword" if vector is None else ask.mode
     choose = _Chooser(selection, ask)
-    keyword: dict[int, float] = {}
-    if store.has_own_tables and mode != "semantic":
-        keyword = keyword_scores(store, telling)
-    halves = _halves(store, keyword, choose, mode, vector, nearest)
+    halves = _halves(store, telling, choose, by_word if mode != "semantic" else None, vector, nearest)
     if not query_terms and mode == "keyword":
         notes.append("the query has no words to look for")
     by_semantic = mode == "semantic" or not query_terms
@@ -83,8 +82,6 @@ def rank(
         Scored(name, _score(mode, by_semantic, *pair) * choose.worth(name), *pair, selection.stale.get(name))
         for name, pair in halves.items()
     ]
-    if mode == "semantic":
-        scored = [page._replace(keyword=None) for page in scored]
     return Ranking(mode, _best(scored, ask, notes), telling, notes)
 
 
@@ -129,37 +126,32 @@ def recency(age: float, half_life: float) -> float:
 
 def _halves(
     store: IndexStore,
-    keyword: dict[int, float],
+    telling: dict[Term, float],
     choose: _Chooser,
-    mode: str,
+    by_word: ByWord | None,
     vector: bytes | None,
     nearest: Nearest | None,
 ) -> dict[str, tuple[float | None, float | None]]:
-    """Both halves of every page that is among either half's best."""
-    if choose.takes_all:
-        best = heapq.nlargest(choose.most, keyword.items(), key=lambda item: item[1])
-        names = _names(store, [row for row, _ in best])
-        by_word = {names[row]: score for row, score in best}
-        wanted = list(by_word)
-    else:
-        names = _names(store, list(keyword))
-        by_word = {names[row]: score for row, score in keyword.items()}
-        wanted = choose.best(by_word.items())
+    """Both halves of every page that is among either half's best; None for one that is not asked for."""
+    most = choose.most if choose.takes_all else -1
+    worded: dict[str, float] = {}
+    if by_word:
+        found = by_word.best(telling, most)
+        names = _names(store, list(found))
+        worded = {names[row]: score for row, score in found.items()}
+    wanted = list(worded) if choose.takes_all else choose.best(worded.items())
     if vector is None or nearest is None:
-        return {name: (by_word[name], None) for name in wanted}
-    if choose.takes_all:
-        near = nearest.best(vector, choose.most)
-    else:
-        everything = nearest.best(vector, -1)
-        near = {name: everything[name] for name in choose.best(everything.items())}
+        return {name: (worded[name], None) for name in wanted}
+    near = nearest.best(vector, most)
+    if not choose.takes_all:
+        near = {name: near[name] for name in choose.best(near.items())}
     near |= nearest.of(vector, [name for name in wanted if name not in near])
-    missing = [name for name in near if name not in by_word] if mode == "hybrid" and choose.takes_all else []
-    ids = _ids(store, missing)
-    halves: dict[str, tuple[float | None, float | None]] = {name: (by_word[name], near.get(name)) for name in wanted}
-    for name, score in near.items():
-        if name not in halves:
-            halves[name] = (by_word.get(name, keyword.get(ids.get(name, -1), 0.0)), score)
-    return halves
+    if by_word is None:
+        return {name: (None, score) for name, score in near.items()}
+    ids = _ids(store, [name for name in near if name not in worded])
+    scores = by_word.of(telling, list(ids.values()))
+    worded |= {name: scores[row] for name, row in ids.items()}
+    return {name: (worded.get(name, 0.0), near.get(name)) for name in dict.fromkeys([*wanted, *near])}
 
 
 def _score(mode: str, by_semantic: bool, keyword: float | None, semantic: float | None) -> float:

@@ -7,19 +7,30 @@ that no page has counts with n = 0. So the half lies between 0 and 1, and means 
 field.
 """
 
+from __future__ import annotations
+
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from heapq import nlargest
 from itertools import accumulate, groupby
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
 from ..index.schema import TOKENIZER, may_be_unspaced, unspaced, words
 from ..index.store import IndexStore
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 K1 = 1.2
 MIN_IDF = 1e-6
+MAX_POSTINGS = 10_000_000
+"""So many pairs of a term and a page are kept in memory, of 16 bytes each."""
 MAX_TERMS = 64
 """Of a longer query, the first distinct terms count."""
 
@@ -34,7 +45,7 @@ STOP_WORDS = frozenset(
     """.split()
 )
 
-
+_BM25 = "SELECT rowid, -bm25(memoryfield_keyword) FROM memoryfield_keyword WHERE memoryfield_keyword MATCH ?"
 _SHORTENED = frozenset("s t d m re ve ll".split())
 """What an apostrophe leaves of a word: what's, don't, we'll."""
 
@@ -87,20 +98,20 @@ def stemmer(connection: apsw.Connection) -> Callable[[str], tuple[str, ...]]:
     return stems
 
 
-def stems_of_words(connection: apsw.Connection, text_words: Sequence[str]) -> list[list[str]]:
-    """The stems in each of many words, by one call of the tokenizer."""
+def places_of_stems(
+    connection: apsw.Connection, text_words: Sequence[str], wanted: Container[str]
+) -> dict[int, list[str]]:
+    """Where the wanted stems are among many words: the word's place, and its wanted stems."""
     encoded = [words(word).encode("utf-8", "replace") for word in text_words]
     ends = list(accumulate(len(word) + 1 for word in encoded))
-    found: list[list[str]] = [[] for _ in encoded]
-    place = 0
+    found: dict[int, list[str]] = {}
     tokenizer = connection.fts5_tokenizer(*TOKENIZER)
     tokens: Iterable[Any] = tokenizer(
         b"\n".join(encoded), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=True, include_colocated=False
     )
     for start, _, stem in tokens:
-        while start >= ends[place]:
-            place += 1
-        found[place].append(stem)
+        if stem in wanted:
+            found.setdefault(bisect_right(ends, start), []).append(stem)
     return found
 
 
@@ -120,24 +131,107 @@ def _pieces(query: str) -> list[str]:
     return pieces
 
 
-def idfs(store: IndexStore, query_terms: list[Term]) -> dict[Term, float]:
-    """How telling each term is in this index; a term that no page has is the most telling."""
-    pages = store.count("SELECT count(*) FROM memoryfield_files")
-    sql = "SELECT count(*) FROM memoryfield_keyword WHERE memoryfield_keyword MATCH ?"
-    return {term: idf(pages, store.count(sql, (term.expression,))) for term in query_terms}
+class ByWord(Protocol):
+    """What a query's terms tell of the pages, by their row's id."""
+
+    def telling(self, query_terms: Sequence[Term]) -> dict[Term, float]:
+        """How telling each term is in this index; a term that no page has is the most telling."""
+        ...
+
+    def best(self, telling: Mapping[Term, float], most: int) -> dict[int, float]:
+        """The keyword half of the `most` best pages (-1: of every page that holds a term)."""
+        ...
+
+    def of(self, telling: Mapping[Term, float], rows: Sequence[int]) -> dict[int, float]:
+        """The keyword half of these pages; 0 without any of the terms."""
+        ...
 
 
-def keyword_scores(store: IndexStore, telling: dict[Term, float]) -> dict[int, float]:
-    """The keyword half, between 0 and 1, of every page that holds a term; by the row's id.
+class StoredWords:
+    """FTS5's own bm25(), asked once for each query."""
 
-    `telling` is what `idfs` gave for the query's terms.
-    """
-    if not telling:
-        return {}
-    ceiling = sum(telling.values()) * (K1 + 1)
-    expression = " OR ".join(term.expression for term in telling)
-    sql = "SELECT rowid, -bm25(memoryfield_keyword) FROM memoryfield_keyword WHERE memoryfield_keyword MATCH ?"
-    return {row: min(1.0, score / ceiling) for row, score in store.connection.execute(sql, (expression,))}
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+        self._asked: tuple[list[Term], dict[int, float]] = ([], {})
+
+    def telling(self, query_terms: Sequence[Term]) -> dict[Term, float]:
+        pages = self._store.count("SELECT count(*) FROM memoryfield_files")
+        sql = "SELECT count(*) FROM memoryfield_keyword WHERE memoryfield_keyword MATCH ?"
+        return {term: idf(pages, self._store.count(sql, (term.expression,))) for term in query_terms}
+
+    def best(self, telling: Mapping[Term, float], most: int) -> dict[int, float]:
+        scores = self._scores(telling)
+        return scores if most < 0 else dict(nlargest(most, scores.items(), key=itemgetter(1)))
+
+    def of(self, telling: Mapping[Term, float], rows: Sequence[int]) -> dict[int, float]:
+        scores = self._scores(telling)
+        return {row: scores.get(row, 0.0) for row in rows}
+
+    def _scores(self, telling: Mapping[Term, float]) -> dict[int, float]:
+        asked = list(telling)
+        if asked and self._asked[0] != asked:
+            ceiling = sum(telling.values()) * (K1 + 1)
+            expression = " OR ".join(term.expression for term in asked)
+            rows = self._store.connection.execute(_BM25, (expression,))
+            self._asked = asked, {row: min(1.0, score / ceiling) for row, score in rows}
+        return self._asked[1] if asked else {}
+
+
+class Postings:
+    """The same from memory, for many queries: bm25() is a sum over the terms, and each term is asked for once."""
+
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+        self._pages = store.count("SELECT count(*) FROM memoryfield_files")
+        self._size = 1 + store.count("SELECT ifnull(max(id), 0) FROM memoryfield_files")
+        self._terms: dict[Term, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        self._kept = 0
+        self._asked: tuple[list[Term], NDArray[np.float64] | None] = ([], None)
+
+    def telling(self, query_terms: Sequence[Term]) -> dict[Term, float]:
+        return {term: idf(self._pages, len(self._of_term(term)[0])) for term in query_terms}
+
+    def best(self, telling: Mapping[Term, float], most: int) -> dict[int, float]:
+        import numpy as np
+
+        scores = self._scores(telling)
+        rows = np.flatnonzero(scores)
+        if 0 <= most < len(rows):
+            rows = rows[np.argpartition(-scores[rows], most)[:most]]
+        return dict(zip(rows.tolist(), scores[rows].tolist(), strict=True))
+
+    def of(self, telling: Mapping[Term, float], rows: Sequence[int]) -> dict[int, float]:
+        scores = self._scores(telling)
+        return {row: float(scores[row]) for row in rows}
+
+    def _scores(self, telling: Mapping[Term, float]) -> NDArray[np.float64]:
+        """The keyword half of every row."""
+        import numpy as np
+
+        asked = list(telling)
+        scores = self._asked[1]
+        if scores is None or self._asked[0] != asked:
+            scores = np.zeros(self._size)
+            for term in asked:
+                rows, gained = self._of_term(term)
+                scores[rows] += gained
+            np.minimum(scores / (sum(telling.values()) * (K1 + 1) or 1), 1, out=scores)
+            self._asked = asked, scores
+        return scores
+
+    def _of_term(self, term: Term) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The rows that hold a term, and what it adds to the score of each."""
+        import numpy as np
+
+        if term not in self._terms:
+            found = self._store.connection.execute(_BM25, (term.expression,)).fetchall()
+            if self._kept > MAX_POSTINGS:
+                self._terms.clear()
+                self._kept = 0
+            self._kept += len(found)
+            pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
+            self._terms[term] = pairs[:, 0].astype(np.int64), pairs[:, 1]
+        return self._terms[term]
 
 
 def idf(pages: int, holding: int) -> float:

@@ -62,6 +62,8 @@ class SearchResult(NamedTuple):
     model: str | None
     notes: list[str]
     results: list[Hit]
+    several: bool = False
+    """Whether more than one field was searched."""
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""

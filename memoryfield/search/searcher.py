@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +18,7 @@ from ..index.store import DAMAGE, IndexStore
 from .ask import Ask, Options, Query, read_options, read_query
 from .hits import make_hit, within_budget
 from .hybrid import Ranking, Scored, Selection, rank
-from .keyword import Term
+from .keyword import ByWord, Postings, StoredWords, Term
 from .result import Hit, SearchResult
 from .semantic import Matrix, Nearest, Stored
 from .source import Source, Vectors
@@ -24,6 +26,8 @@ from .source import Source, Vectors
 if TYPE_CHECKING:
     from typing import Unpack
 
+AHEAD = 64
+"""So many queries are read ahead."""
 REFRESH_SECONDS = 1.0
 """How old the look at the pages may be from which a further query is answered."""
 
@@ -123,20 +127,21 @@ class Searcher:
         return result
 
     def search_many(self, queries: Iterable[str]) -> Iterator[SearchResult]:
-        """The answers to many queries, in order. An empty query finds nothing, and a note says so.
+        """The answers to many queries, in order, each as soon as it can be given.
 
-        The next query is read while one is answered.
+        An empty query finds nothing, and a note says so. While one query is answered, the vector of
+        the next is made, if that is there already.
         """
         for field in self._fields:
             field.many = True
-        waiting: str | None = None
-        for query in queries:
-            if waiting is not None:
-                self._begin(query)
-                yield self._answer_any(waiting)
-            waiting = query
-        if waiting is not None:
-            yield self._answer_any(waiting)
+        coming = _Coming(queries)
+        query = coming.next()
+        while query is not None:
+            following = coming.next_if_there()
+            if following is not None:
+                self._begin(following)
+            yield self._answer_any(query)
+            query = following if following is not None else coming.next()
 
     def _begin(self, query: str) -> None:
         if query.strip():
@@ -188,7 +193,39 @@ class Searcher:
         modes = [found.mode for _, found in rankings]
         models = dict.fromkeys(field.model for field, found in rankings if field.model and found.mode != "keyword")
         mode = next((mode for mode in modes if mode != "keyword"), "keyword")
-        return SearchResult(given, mode, ", ".join(filter(None, models)) or None, notes, hits)
+        return SearchResult(given, mode, ", ".join(filter(None, models)) or None, notes, hits, several)
+
+
+class _Coming:
+    """Queries that are read ahead, in a thread that may wait for them while others are answered."""
+
+    def __init__(self, queries: Iterable[str]) -> None:
+        self._queue: queue.Queue[str | BaseException | None] = queue.Queue(AHEAD)
+        threading.Thread(target=self._read, args=(queries,), daemon=True).start()
+
+    def _read(self, queries: Iterable[str]) -> None:
+        try:
+            for query in queries:
+                self._queue.put(query)
+        except BaseException as error:  # raised where it is waited for
+            self._queue.put(error)
+        self._queue.put(None)
+
+    def next(self) -> str | None:
+        """The next query, waited for; None after the last."""
+        return self._checked(self._queue.get())
+
+    def next_if_there(self) -> str | None:
+        """The next query, if it can be had at once. The end is left for `next` to tell."""
+        if self._queue.empty() or self._queue.queue[0] is None:
+            return None
+        return self.next()
+
+    @staticmethod
+    def _checked(item: str | BaseException | None) -> str | None:
+        if isinstance(item, BaseException):
+            raise item
+        return item
 
 
 class _Field:
@@ -204,6 +241,7 @@ class _Field:
         self._source: Source | None = None
         self._looked = 0.0
         self._version: object = None
+        self._by_word: ByWord | None = None
         self._nearest: Nearest | None = None
         self._selected: Selection | None = None
 
@@ -256,7 +294,8 @@ class _Field:
         self._looked = time.monotonic()
         version = source.store.version()
         if version != self._version:
-            self._version, self._nearest, self._selected = version, None, None
+            self._version = version
+            self._by_word = self._nearest = self._selected = None
 
     def _rank(self, source: Source, query: Query) -> Ranking:
         vector = None
@@ -264,15 +303,18 @@ class _Field:
             vector = source.vector(query)
         except MemoryfieldError as error:  # it answered before, and does no longer
             self.notes.append(f"{source.model} was not used, searched by keyword alone: {error}")
-        nearest = self._compare(source.store) if vector is not None else None
-        return rank(source.store, query, self._ask, self._select(source.store, query.phrases), vector, nearest)
+        store = source.store
+        nearest = self._compare(store) if vector is not None else None
+        if self._by_word is None and store.has_own_tables:
+            self._by_word = Postings(store) if self.many else StoredWords(store)
+        return rank(store, query, self._ask, self._select(store, query.phrases), self._by_word, vector, nearest)
 
     def _rank_similar(self, source: Source, filename: str) -> Ranking:
         store = source.store
         vector = store.vector(filename)
         if vector is None:
             raise MemoryfieldError(f"{filename} has no vector yet", hint="`memoryfield embed` makes it.")
-        found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), vector, self._compare(store))
+        found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(store))
         return found._replace(pages=[page for page in found.pages if page.filename != filename])
 
     def _compare(self, store: IndexStore) -> Nearest:

@@ -31,8 +31,8 @@ _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
 _SPACED_WORD = re.compile(r"\S+")
 
-Weigh = Callable[[list[str]], list[dict[str, float]]]
-"""For each word, the stems in it that the query has too, with their weights; for most words none."""
+Weigh = Callable[[list[str]], dict[int, dict[str, float]]]
+"""Which of many words have a stem of the query, by their places: those stems with their weights."""
 
 
 def plain(page: Page) -> str:
@@ -76,37 +76,32 @@ def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
     """
     text = plain(page)
     words = words_of(text)
-    weights = weigh([text[start:end] for start, end in words]) if weigh else []
-    if not any(weights):
+    weights = weigh([text[start:end] for start, end in words]) if weigh else {}
+    if not weights:
         text = one_line(page.summary) or text
         return _cut(text, words_of(text), 0, length)
     return _cut(text, words, _best(text, words, weights, length - 2), length)
 
 
-def _best(text: str, words: Sequence[tuple[int, int]], weights: Sequence[dict[str, float]], length: int) -> int:
+def _best(text: str, words: Sequence[tuple[int, int]], weights: dict[int, dict[str, float]], length: int) -> int:
     """The word at which the best passage begins: the first that holds nearly the most distinct weight."""
+    places = sorted(weights)
+    weight = {stem: value for found in weights.values() for stem, value in found.items()}
     totals: dict[int, float] = {}
     inside: dict[str, int] = {}
-    weight: dict[str, float] = {}
-    total = 0.0
     end = 0
-    for first, (start, _) in enumerate(words):
-        while end < len(words) and words[end][1] - start <= length:
-            for stem, value in weights[end].items():
+    for first, place in enumerate(places):
+        start = words[place][0]
+        while end < len(places) and words[places[end]][1] - start <= length:
+            for stem in weights[places[end]]:
                 inside[stem] = inside.get(stem, 0) + 1
-                if inside[stem] == 1:
-                    weight[stem] = value
-                    total += value
             end += 1
-        if weights[first]:
-            totals[first] = total
-        if first == end:  # a word longer than the passage
+        totals[place] = sum(weight[stem] for stem, count in inside.items() if count)
+        if end == first:  # a word longer than the passage
             end += 1
             continue
-        for stem in weights[first]:
+        for stem in weights[place]:
             inside[stem] -= 1
-            if not inside[stem]:
-                total -= weight[stem]
     enough = NEARLY * max(totals.values())
     return _sentence_start(text, words, next(first for first, total in totals.items() if total >= enough))
 
