@@ -43,6 +43,8 @@ class Embedder:
         """The vector."""
         return self.vector
 
+    embed_queries = embed_pages
+
     def unavailable(self) -> str:
         """It answers."""
         return ""

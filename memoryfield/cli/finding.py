@@ -251,7 +251,7 @@ def similar(
 
     \b
     Example:
-      $ memoryfield similar which-wok-heats-evenly --min-score 0
+      $ memoryfield similar woks --min-score 0
     """
     with open_field(field) as opened:
         found = opened.similar(

@@ -58,6 +58,10 @@ class Embedder(Protocol):
         """
         ...
 
+    def embed_queries(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
+        """The vectors of many questions, as `embed_pages` gives those of pages."""
+        ...
+
     def unavailable(self) -> str:
         """Why the embedder cannot answer now; empty if it can."""
         ...

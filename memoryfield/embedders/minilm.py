@@ -114,6 +114,9 @@ class MiniLM:
             vectors = self._embed_windows(windows)
         return _mean(vectors, windows)
 
+    def embed_queries(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
+        return self.embed_pages(texts)  # the model knows no difference
+
     def _query_tokens(self, text: str) -> list[int]:
         """The tokens of a short text, by a tokenizer that knows only what can occur in it.
 

@@ -83,6 +83,9 @@ class OllamaEmbedder:
             raise found
         return found
 
+    def embed_queries(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
+        return [self._one(text, self._query_prefix) for text in texts]
+
     def _one(self, text: str, prefix: str, attempts: int = ATTEMPTS) -> Vector | EmbedderError:
         try:
             return self._vectors([prefix + text], attempts)[0]

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from heapq import nlargest
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -102,12 +102,17 @@ def places_of_stems(
     connection: apsw.Connection, text_words: Sequence[str], wanted: Container[str]
 ) -> dict[int, list[str]]:
     """Where the wanted stems are among many words: the word's place, and its wanted stems."""
-    encoded = [words(word).encode("utf-8", "replace") for word in text_words]
-    ends = list(accumulate(len(word) + 1 for word in encoded))
+    whole = "\n".join(text_words)
+    if whole.isascii() and words(whole) == whole:
+        text, lengths = whole.encode(), map(len, text_words)
+    else:
+        encoded = [words(word).encode("utf-8", "replace") for word in text_words]
+        text, lengths = b"\n".join(encoded), map(len, encoded)
+    ends = list(accumulate(length + 1 for length in lengths))
     found: dict[int, list[str]] = {}
     tokenizer = connection.fts5_tokenizer(*TOKENIZER)
     tokens: Iterable[Any] = tokenizer(
-        b"\n".join(encoded), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=True, include_colocated=False
+        text, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=True, include_colocated=False
     )
     for start, _, stem in tokens:
         if stem in wanted:
@@ -224,12 +229,12 @@ class Postings:
         import numpy as np
 
         if term not in self._terms:
-            found = self._store.connection.execute(_BM25, (term.expression,)).fetchall()
+            found = chain.from_iterable(self._store.connection.execute(_BM25, (term.expression,)))
+            pairs = np.fromiter(found, dtype=np.float64).reshape(-1, 2)
             if self._kept > MAX_POSTINGS:
                 self._terms.clear()
                 self._kept = 0
-            self._kept += len(found)
-            pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
+            self._kept += len(pairs)
             self._terms[term] = pairs[:, 0].astype(np.int64), pairs[:, 1]
         return self._terms[term]
 

@@ -26,8 +26,8 @@ from .source import Source, Vectors
 if TYPE_CHECKING:
     from typing import Unpack
 
-AHEAD = 64
-"""So many queries are read ahead."""
+AHEAD = 32
+"""So many queries are read ahead, embedded and compared at once."""
 REFRESH_SECONDS = 1.0
 """How old the look at the pages may be from which a further query is answered."""
 
@@ -122,36 +122,31 @@ class Searcher:
             MemoryfieldError: no field can be searched.
         """
         read = read_query(query)
-        result = self._answer(query, lambda field: field.rank(read))
-        self._vectors.forget(read.text)
-        return result
+        try:
+            return self._answer(query, lambda field: field.rank(read))
+        finally:
+            self._vectors.forget()
 
     def search_many(self, queries: Iterable[str]) -> Iterator[SearchResult]:
         """The answers to many queries, in order, each as soon as it can be given.
 
-        An empty query finds nothing, and a note says so. While one query is answered, the vector of
-        the next is made, if that is there already.
+        An empty query finds nothing, and a note says so. What is there already is embedded at once.
         """
         for field in self._fields:
             field.many = True
         coming = _Coming(queries)
-        query = coming.next()
-        while query is not None:
-            following = coming.next_if_there()
-            if following is not None:
-                self._begin(following)
-            yield self._answer_any(query)
-            query = following if following is not None else coming.next()
-
-    def _begin(self, query: str) -> None:
-        if query.strip():
-            text = read_query(query).text
-            for model in {field.model for field in self._fields if field.model}:
-                self._vectors.begin(model, text)
+        while group := coming.group():
+            read = {query: read_query(query) for query in group if query.strip()}
+            for field in self._fields:
+                field.expect([query.text for query in read.values()])
+            for query in group:
+                yield self._answer_any(query)
+            self._vectors.forget()
 
     def _answer_any(self, query: str) -> SearchResult:
         try:
-            return self.search(query)
+            read = read_query(query)
+            return self._answer(query, lambda field: field.rank(read))
         except UsageError as error:
             return SearchResult(query, self._ask.mode, None, [str(error)], [])
 
@@ -201,6 +196,7 @@ class _Coming:
 
     def __init__(self, queries: Iterable[str]) -> None:
         self._queue: queue.Queue[str | BaseException | None] = queue.Queue(AHEAD)
+        self._ended = False
         threading.Thread(target=self._read, args=(queries,), daemon=True).start()
 
     def _read(self, queries: Iterable[str]) -> None:
@@ -211,21 +207,18 @@ class _Coming:
             self._queue.put(error)
         self._queue.put(None)
 
-    def next(self) -> str | None:
-        """The next query, waited for; None after the last."""
-        return self._checked(self._queue.get())
-
-    def next_if_there(self) -> str | None:
-        """The next query, if it can be had at once. The end is left for `next` to tell."""
-        if self._queue.empty() or self._queue.queue[0] is None:
-            return None
-        return self.next()
-
-    @staticmethod
-    def _checked(item: str | BaseException | None) -> str | None:
-        if isinstance(item, BaseException):
-            raise item
-        return item
+    def group(self) -> list[str]:
+        """The next query, waited for, and those that are there already; nothing after the last."""
+        group: list[str] = []
+        while not self._ended and len(group) < AHEAD and not (group and self._queue.empty()):
+            item = self._queue.get()
+            if isinstance(item, BaseException):
+                raise item
+            if item is None:
+                self._ended = True
+            else:
+                group.append(item)
+        return group
 
 
 class _Field:
@@ -262,6 +255,14 @@ class _Field:
     def rank_similar(self, filename: str) -> Ranking:
         """This field's pages by their nearness to one of them."""
         return self._by_a_sound_index(None, lambda source: self._rank_similar(source, filename))
+
+    def expect(self, texts: list[str]) -> None:
+        """Make the vectors of coming queries, and compare them with the pages, all at once."""
+        if self.model is None or len(texts) < 2:
+            return
+        vectors = self._vectors.make(self.model, texts)
+        if vectors and isinstance(self._nearest, Matrix):
+            self._nearest.compare(vectors)
 
     def hit(self, page: Scored, telling: dict[Term, float]) -> Hit | None:
         """A page as a result shows it; None where it has gone since."""

@@ -67,7 +67,16 @@ class Matrix:
         self._row = {name: row for row, name in enumerate(self._names)}
         lengths = np.linalg.norm(self._pages, axis=1, keepdims=True)
         self._pages /= np.where(lengths > 0, lengths, 1)
-        self._compared: tuple[bytes, NDArray[np.float32]] | None = None
+        self._compared: dict[bytes, NDArray[np.float32]] = {}
+
+    def compare(self, vectors: list[bytes]) -> None:
+        """Compare several queries at once, which is quicker than one after the other."""
+        import numpy as np
+
+        queries = np.array([np.frombuffer(vector, dtype="<f4") for vector in vectors])
+        queries = queries / np.linalg.norm(queries, axis=1, keepdims=True)
+        cosines = np.clip(np.nan_to_num(queries @ self._pages.T), 0, 1)
+        self._compared = dict(zip(vectors, cosines, strict=True))
 
     def best(self, vector: bytes, most: int) -> dict[str, float]:
         import numpy as np
@@ -85,13 +94,9 @@ class Matrix:
 
     def _scores(self, vector: bytes) -> NDArray[np.float32]:
         """The cosine of every page, floored at 0."""
-        import numpy as np
-
-        if self._compared is None or self._compared[0] != vector:
-            query = np.frombuffer(vector, dtype="<f4")
-            cosines = self._pages @ (query / np.linalg.norm(query))
-            self._compared = vector, np.clip(np.nan_to_num(cosines), 0, 1)
-        return self._compared[1]
+        if vector not in self._compared:
+            self.compare([vector])
+        return self._compared[vector]
 
 
 def cosine(distance: float | None) -> float:

@@ -23,9 +23,8 @@ _CODE = re.compile(
 )
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+.*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)")
-_MARKS = re.compile(
-    r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+|^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE
-)
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?![\w*])|`+")
+_LEAD = re.compile(r"^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*(?:(?:=[ \t]*){2,}|(?:[-*_|:][ \t]*){3,})$", re.MULTILINE)
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
@@ -38,6 +37,8 @@ Weigh = Callable[[list[str]], dict[int, dict[str, float]]]
 def plain(page: Page) -> str:
     """A page's body as one line of text: no frontmatter, headings, Markdown marks, control characters."""
     body = page.body[:MAX_BODY]
+    if "`" not in body and "~~~" not in body:
+        return one_line(_without_marks(body))
     pieces: list[str] = []
     place = 0
     for code in _CODE.finditer(body):  # which is shown as it is
@@ -53,9 +54,14 @@ def one_line(text: str) -> str:
 
 
 def _without_marks(text: str) -> str:
-    text = _RULE.sub(" ", _HEADING.sub(" ", text))
-    text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
-    return _MARKS.sub("", _LINK.sub(r"\1", text))
+    """Text between code. A pattern is tried only where its sign occurs: most pages have few of them."""
+    text = _RULE.sub(" ", _HEADING.sub(" ", text) if "#" in text else text)
+    if "|" in text:
+        text = _TABLE_ROW.sub(lambda row: row[0].replace("|", " "), text)
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    text = _LEAD.sub("", text)
+    return _EMPHASIS.sub("", text) if "*" in text or "`" in text else text
 
 
 def words_of(text: str) -> list[tuple[int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -67,6 +68,7 @@ class Vectors:
     def __init__(self) -> None:
         self._embedders: dict[str, Embedder] = {}
         self._making: dict[tuple[str, str], _Making] = {}
+        self._made: dict[tuple[str, str], bytes] = {}
 
     def embedder(self, model: str) -> Embedder:
         """The embedder of a model.
@@ -80,7 +82,7 @@ class Vectors:
 
     def begin(self, model: str, text: str) -> None:
         """Let a vector be made, while the caller does something else."""
-        if (model, text) not in self._making:
+        if (model, text) not in self._made and (model, text) not in self._making:
             self._making[model, text] = _Making(self.embedder(model), text)
 
     def get(self, model: str, text: str) -> bytes:
@@ -89,13 +91,26 @@ class Vectors:
         Raises:
             EmbedderError: what the embedder raised.
         """
-        self.begin(model, text)
-        return self._making[model, text].get()
+        if (model, text) not in self._made:
+            self.begin(model, text)
+            self._made[model, text] = self._making.pop((model, text)).get()
+        return self._made[model, text]
 
-    def forget(self, text: str) -> None:
-        """The query is answered."""
-        for key in [key for key in self._making if key[1] == text]:
-            self._making.pop(key).finish()
+    def make(self, model: str, texts: Sequence[str]) -> list[bytes]:
+        """The vectors of many queries at once, without those that fail; `get` tells why."""
+        new = [text for text in dict.fromkeys(texts) if (model, text) not in self._made]
+        try:
+            answers = self.embedder(model).embed_queries([page_input(text.encode()) for text in new]) if new else []
+        except EmbedderError:
+            return []
+        self._made |= {(model, text): a for text, a in zip(new, answers, strict=True) if isinstance(a, bytes)}
+        return [self._made[model, text] for text in dict.fromkeys(texts) if (model, text) in self._made]
+
+    def forget(self) -> None:
+        """The queries so far are answered."""
+        self.close()
+        self._making.clear()
+        self._made.clear()
 
     def close(self) -> None:
         """Wait for what is still being made."""

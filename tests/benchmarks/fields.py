@@ -85,6 +85,8 @@ class FreeEmbedder:
         """A random unit vector."""
         return self.embed_pages([text])[0]
 
+    embed_queries = embed_pages
+
     def unavailable(self) -> str:
         """It always answers."""
         return ""

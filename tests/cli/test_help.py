@@ -44,6 +44,15 @@ def _before_writing(place: Path) -> Path:
     return folder
 
 
+def _in_a_field_beside_others(place: Path) -> Path:
+    folder = _in_a_field(place)
+    write_page(folder, "carbon-steel.md", "---\ntitle: Carbon steel woks\nstatus: tested\n---\n\nThin carbon steel.\n")
+    make_kitchen(folder / "notes", embedded=True)
+    assert forked("pack", "-f", "notes", "-o", "team.memoryfield.zip", cwd=folder).code == 0
+    (folder / "questions.txt").write_text("which wok?\n\nwhat is a draft?\n", encoding="utf-8")
+    return folder
+
+
 def _beside_an_archive(place: Path) -> Path:
     make_kitchen(place / "notes")
     assert forked("pack", "-f", "notes", cwd=place).code == 0
@@ -55,6 +64,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "create": _an_empty_folder,
     "write": _before_writing,
     "info": _beside_a_field,
+    "search": _in_a_field_beside_others,
     "validate": _beside_a_field,
     "pack": _beside_a_field,
     "unpack": _beside_an_archive,

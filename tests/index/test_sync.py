@@ -78,6 +78,9 @@ class CountingEmbedder:
     def embed_query(self, text: str) -> bytes:
         return vector_of(text)
 
+    def embed_queries(self, texts: Sequence[str]) -> list[bytes | EmbedderError]:
+        return [vector_of(text) for text in texts]
+
     def unavailable(self) -> str:
         return ""
 

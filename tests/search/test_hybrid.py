@@ -97,6 +97,8 @@ class ChosenVectors:
     def embed_query(self, text: str) -> bytes:
         raise AssertionError("a search makes its own embedder")
 
+    embed_queries = embed_pages
+
     def unavailable(self) -> str:
         return ""
 
