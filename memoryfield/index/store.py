@@ -227,9 +227,9 @@ class IndexStore:
 
     def frontmatter(self, filename: str, sha256: bytes) -> str | None:
         """A page's stored frontmatter as JSON text, if it is of these bytes and nothing was wrong with it."""
-        sql = """
-            SELECT frontmatter FROM memoryfield_files WHERE filename = ? AND sha256 = ? AND NOT broken
-        """
+        if not self.has_own_tables:
+            return None
+        sql = "SELECT frontmatter FROM memoryfield_files WHERE filename = ? AND sha256 = ? AND NOT broken"
         return next((row[0] for row in self.connection.execute(sql, (filename, sha256))), None)
 
     def vector(self, filename: str) -> bytes | None:

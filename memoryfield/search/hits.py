@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import apsw
+
 from ..containers import Container
 from ..index.store import IndexStore
 from ..page import Page
@@ -85,7 +87,7 @@ def _known_frontmatter(store: IndexStore, page: Page) -> dict[str, Any] | None:
     """A page's keys as the index has them, for these very bytes; other tools write there too."""
     try:
         known = json.loads(store.frontmatter(page.filename, bytes.fromhex(page.sha256)) or "")
-    except ValueError:
+    except (ValueError, apsw.Error):  # damage that shows only here: the page itself tells
         return None
     return known if isinstance(known, dict) else None
 

@@ -179,10 +179,8 @@ def _best(scored: list[Scored], ask: Ask, notes: list[str]) -> list[Scored]:
             kind: sum(reason.startswith(kind) for reason in stale) for kind in ("expired", "superseded", "created")
         }
         told = ", ".join(f"{n:,} {_TOLD[kind]}" for kind, n in kinds.items() if n)
-        notes.append(
-            f"{len(stale):,} {'page was' if len(stale) == 1 else 'pages were'} left out: {told};"
-            " --include-stale brings them back"
-        )
+        many = f"{len(stale):,} {'page was' if len(stale) == 1 else 'pages were'}"
+        notes.append(f"{many} left out: {told}; --include-stale shows {'it' if len(stale) == 1 else 'them'}")
     return [page for page in good if not page.stale]
 
 

@@ -327,18 +327,22 @@ class _Field:
 
     def _select(self, store: IndexStore, phrases: Sequence[str]) -> Selection:
         """Which pages may be found; looked up only where there is anything to look up."""
-        if phrases:
-            from .filters import select
-
-            return select(store, self._container, self._ask, phrases)
-        if self._selected is None:
-            self._selected = Selection()
-            if self._ask.is_selective or store.may_hold_stale:
+        selection = None if phrases else self._selected
+        if selection is None:
+            selection = Selection()
+            if phrases or self._ask.is_selective or store.may_hold_stale:
                 from .filters import select
 
-                self._selected = select(store, self._container, self._ask)
-        return self._selected
+                selection = select(store, self._container, self._ask, phrases)
+            self._selected = None if phrases else selection
+        if selection.allowed is not None and not selection.allowed:
+            quoted = " and ".join(f'"{phrase}"' for phrase in phrases)
+            self.notes.append(f"no page holds {quoted}" if phrases else "no page meets the conditions")
+        return selection
 
 
 def _told(error: Exception) -> str:
+    """What is wrong, without what to do about it: the others were searched."""
+    if isinstance(error, MemoryfieldError):
+        return error.message
     return (error.strerror if isinstance(error, OSError) else "") or str(error)

@@ -1,0 +1,256 @@
+"""Several fields, many queries, whole pages, and pages like a page: all by one score."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from memoryfield import Field, MemoryfieldError, Searcher, pack
+from memoryfield.embedders.minilm import MiniLM
+from memoryfield.errors import UnknownModelError, UsageError
+
+INDEX = "all-MiniLM-L6-v2.sqlite3"
+
+
+def make(folder: Path, pages: Mapping[str, str], *, embedded: bool = False) -> Path:
+    """A field of pages by their stem, written an hour ago."""
+    folder.mkdir(exist_ok=True)
+    for stem, text in pages.items():
+        path = folder / f"{stem}.md"
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, (time.time() - 3600,) * 2)
+    if embedded:
+        with Field.open(folder) as field:
+            field.sync()
+    return folder
+
+
+KITCHEN = {"woks": "A wok of carbon steel heats evenly.", "pans": "A pan of iron is slow.", "tea": "Tea is brewed hot."}
+GARAGE = {
+    "oil": "Change the oil of the car.",
+    "wok-burner": "A burner for a wok in the garage.",
+    "tyres": "Winter tyres.",
+}
+
+
+@pytest.fixture
+def fields(tmp_path: Path) -> list[Path]:
+    """A folder, another one, and an archive."""
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    garage = make(tmp_path / "garage", GARAGE, embedded=True)
+    with Field.open(make(tmp_path / "packed", {"third": "One more wok, of copper."}, embedded=True)) as field:
+        pack(field, tmp_path / "third.memoryfield.zip")
+    return [kitchen, garage, tmp_path / "third.memoryfield.zip"]
+
+
+# Several fields
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_a_score_is_the_same_in_one_field_and_among_several(fields: list[Path], mode: str) -> None:
+    alone = {}
+    for location in fields:
+        with Field.open(location) as field:
+            for hit in field.search("which wok?", mode=mode, min_score=0, limit=50).results:
+                alone[hit.field, hit.filename] = (hit.score, hit.keyword, hit.semantic)
+    with Searcher.open(fields, mode=mode, min_score=0, limit=50) as searcher:
+        found = searcher.search("which wok?")
+    assert {(hit.field, hit.filename): (hit.score, hit.keyword, hit.semantic) for hit in found.results} == alone
+    assert [hit.score for hit in found.results] == sorted((score for score, _, _ in alone.values()), reverse=True)
+    assert {field for field, _ in alone} == {"kitchen", "garage", "third"}
+    assert (found.mode, found.notes) == (mode, [])
+
+
+def test_the_limit_is_for_all_fields_together(fields: list[Path]) -> None:
+    with Searcher.open(fields, limit=2, min_score=0) as searcher:
+        assert len(searcher.search("wok").results) == 2
+
+
+def test_a_query_is_embedded_once_for_all_fields(fields: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    embed = MiniLM.embed_query
+
+    def counted(self: MiniLM, text: str) -> bytes:
+        asked.append(text)
+        return embed(self, text)
+
+    monkeypatch.setattr(MiniLM, "embed_query", counted)
+    with Searcher.open(fields) as searcher:
+        searcher.search("which wok?")
+    assert asked == ["which wok?"]
+
+
+def test_a_broken_field_does_not_stop_the_others(fields: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "broken.memoryfield.zip").write_bytes(b"PK\x03\x04 no zip")
+    places = [tmp_path / "missing", tmp_path / "broken.memoryfield.zip", *fields]
+    with Searcher.open(places, min_score=0) as searcher:
+        found = searcher.search("wok")
+    assert {hit.field for hit in found.results} == {"kitchen", "garage", "third"}
+    assert len(found.notes) == 2
+    assert "missing was not searched" in found.notes[0]
+    assert "broken.memoryfield.zip was not searched" in found.notes[1]
+
+
+def test_a_field_that_vanishes_while_it_is_searched_does_not_stop_the_others(fields: list[Path]) -> None:
+    with Searcher.open(fields, min_score=0, limit=50) as searcher:
+        assert searcher.search("wok").notes == []
+        shutil.rmtree(fields[0])
+        searcher._fields[0]._looked -= 10
+        found = searcher.search("wok")
+        assert {hit.field for hit in found.results} == {"garage", "third"}
+        assert [note for note in found.notes if "kitchen was not searched" in note]
+
+
+def test_one_broken_field_alone_is_an_error_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder or archive"):
+        Searcher.open([tmp_path / "missing"])
+
+
+def test_only_broken_fields_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(MemoryfieldError, match="none of the 2 fields") as failed:
+        Searcher.open([tmp_path / "one", tmp_path / "two"])
+    assert failed.value.exit_code == 1
+
+
+def test_notes_tell_which_field_they_are_about(fields: list[Path]) -> None:
+    (fields[0] / INDEX).unlink()
+    with Searcher.open(fields[:2]) as searcher:
+        found = searcher.search("wok")
+    assert [note.split(":")[0] for note in found.notes] == ["kitchen"]
+    assert (found.mode, found.model) == ("hybrid", "all-MiniLM-L6-v2")
+
+
+def test_fields_of_one_name_are_told_apart_and_one_given_twice_is_searched_once(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    for place in (first, second):
+        place.mkdir()
+        make(place / "notes", {"woks": "A wok."})
+    places = [first / "notes", second / "notes", tmp_path / "b" / ".." / "b" / "notes"]
+    with Searcher.open(places, mode="keyword", min_score=0) as searcher:
+        found = searcher.search("wok")
+    assert sorted(hit.field for hit in found.results) == sorted(str(place) for place in places[:2])
+
+
+def test_an_unknown_model_is_refused_at_once(fields: list[Path]) -> None:
+    with pytest.raises(UnknownModelError):
+        Searcher.open(fields, model="best-model")
+
+
+# Many queries
+
+QUERIES = ["which wok heats evenly?", "oil", "", "tea", 'iron "is slow"', "wok wok wok", "oil", "nothing of this", "冷"]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_many_queries_are_answered_as_each_alone(fields: list[Path], mode: str) -> None:
+    with Searcher.open(fields, mode=mode, min_score=0) as searcher:
+        many = list(searcher.search_many(QUERIES))
+    assert [result.query for result in many] == QUERIES
+    for query, result in zip(QUERIES, many, strict=True):
+        if not query:
+            assert result.results == []
+            assert result.notes == ["the query is empty. Say what you look for."]
+            continue
+        with Searcher.open(fields, mode=mode, min_score=0) as searcher:
+            alone = searcher.search(query)
+        assert [hit.filename for hit in result.results] == [hit.filename for hit in alone.results]
+        for one, other in zip(result.results, alone.results, strict=True):
+            assert one.score == pytest.approx(other.score, abs=1e-4)
+            assert one._replace(score=0, keyword=None, semantic=None) == other._replace(
+                score=0, keyword=None, semantic=None
+            )
+
+
+def test_each_query_is_answered_before_the_next_one_comes(fields: list[Path]) -> None:
+    answered = threading.Event()
+
+    def asking() -> Iterator[str]:
+        yield "wok"
+        assert answered.wait(30), "the answer waits for the next query"
+        yield "oil"
+
+    with Searcher.open(fields) as searcher:
+        answers = searcher.search_many(asking())
+        assert next(answers).query == "wok"
+        answered.set()
+        assert [result.query for result in answers] == ["oil"]
+
+
+def test_what_breaks_while_queries_are_read_is_raised_where_they_are_used(fields: list[Path]) -> None:
+    def failing() -> Iterator[str]:
+        yield "wok"
+        raise RuntimeError("the line was cut")
+
+    with Searcher.open(fields) as searcher, pytest.raises(RuntimeError, match="the line was cut"):
+        list(searcher.search_many(failing()))
+
+
+def test_pages_that_change_between_queries_are_found(fields: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryfield.search.searcher.REFRESH_SECONDS", 0.0)
+
+    def asking() -> Iterator[str]:
+        yield "zinc"
+        for _ in range(50):
+            time.sleep(0.01)
+        make(fields[0], {"zinc": "Zinc is a metal."})
+        yield "zinc"
+        yield "metal"
+
+    with Searcher.open(fields, mode="hybrid", min_score=0.3) as searcher:
+        before, after, again = searcher.search_many(asking())
+    assert "zinc.md" not in [hit.filename for hit in before.results]
+    assert after.results[0].filename == "zinc.md"
+    assert again.results[0].filename == "zinc.md"
+
+
+# Whole pages
+
+
+def test_whole_pages_are_given_while_they_fit_best_first(tmp_path: Path) -> None:
+    texts = {"best": "wok wok " + "x" * 192, "large": "wok " + "y" * 796, "small": "wok " + "z " * 98}
+    make(tmp_path, texts)
+    with Field.open(tmp_path) as field:
+        found = field.search("wok", mode="keyword", min_score=0, budget=100)
+    given = {hit.filename: hit.to_dict()["text"] for hit in found.results}
+    assert given == {"best.md": texts["best"], "large.md": None, "small.md": texts["small"]}
+    assert found.notes == ["found too, beyond the budget of 100 tokens: large.md (200)"]
+
+
+def test_without_a_budget_all_pages_are_given_whole(tmp_path: Path) -> None:
+    make(tmp_path, KITCHEN)
+    with Field.open(tmp_path) as field:
+        found = field.search("wok", mode="keyword", min_score=0, full=True)
+        assert [hit.to_dict()["text"] for hit in found.results] == [KITCHEN["woks"]]
+        assert "text" not in field.search("wok", mode="keyword", min_score=0).results[0].to_dict()
+
+
+# Pages like a page
+
+
+def test_similar_pages_are_those_with_the_nearest_vectors(tmp_path: Path) -> None:
+    make(tmp_path, {**KITCHEN, "skillet": "A skillet of cast iron takes long to heat."}, embedded=True)
+    with Field.open(tmp_path) as field:
+        found = field.similar("pans", min_score=0)
+        assert found.results[0].filename == "skillet.md"
+        assert "pans.md" not in [hit.filename for hit in found.results]
+        assert (found.query, found.mode, found.model) == ("pans.md", "semantic", "all-MiniLM-L6-v2")
+        assert all(hit.keyword is None and hit.semantic == hit.score for hit in found.results)
+
+
+def test_similar_needs_no_model_to_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, KITCHEN, embedded=True)
+    monkeypatch.setattr(MiniLM, "embed_query", lambda self, text: pytest.fail("stored vectors are enough"))
+    with Field.open(tmp_path) as field:
+        assert field.similar("pans", min_score=0).results
+
+
+def test_a_page_without_a_vector_is_told(tmp_path: Path) -> None:
+    make(tmp_path, KITCHEN)
+    with Field.open(tmp_path) as field, pytest.raises(MemoryfieldError, match="no vector yet"):
+        field.similar("pans")
