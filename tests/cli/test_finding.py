@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -456,3 +457,106 @@ class TestFullDisk:
         assert run.code == 1
         assert len(run.err.splitlines()) == 1
         assert sorted(path.name for path in kitchen.parent.iterdir()) == ["kitchen"]
+
+
+# Several fields, many queries, whole pages
+
+
+@pytest.fixture
+def garage(tmp_path: Path) -> Path:
+    """Another field, of one page, without an index."""
+    folder = tmp_path / "garage"
+    folder.mkdir()
+    write_page(folder, "burner.md", "# A burner for the wok\n\nIt runs on propane.\n")
+    return folder
+
+
+def test_several_fields_are_searched_together(kitchen: Path, garage: Path, tmp_path: Path) -> None:
+    found = memoryfield("search", "-f", kitchen, "-f", garage, "-f", "missing", "--min-score", "0", "wok", cwd=tmp_path)
+    assert found.code == 0
+    assert "(kitchen/woks.md)" in found.out
+    assert "(garage/burner.md)" in found.out
+    assert "note: missing was not searched: no folder or archive at 'missing'" in found.err
+    assert "note: garage: this field is not embedded yet" in found.err
+
+
+def test_that_all_fields_are_broken_is_a_failure(tmp_path: Path) -> None:
+    failed = memoryfield("search", "-f", "one", "-f", "two", "wok", cwd=tmp_path)
+    assert (failed.code, failed.out) == (1, "")
+    assert "none of the 2 fields can be searched" in failed.err
+
+
+def test_each_line_of_standard_input_is_answered_with_a_line_of_json(kitchen: Path) -> None:
+    queries = "which wok?\n\ncaf\xe9 ❄\r\nwok\0pan\n".encode() + b"\xff\xfe\nlast without an end"
+    answered = memoryfield("search", "-", "-n", "1", "--min-score", "0", cwd=kitchen, stdin=queries)
+    assert answered.code == 0
+    results = [json.loads(line) for line in answered.out.splitlines()]
+    given = ["which wok?", "", "café ❄", "wok\0pan", "\ufffd\ufffd", "last without an end"]
+    assert [result["query"] for result in results] == given
+    assert results[0]["results"][0]["filename"] == "woks.md"
+    assert results[1]["results"] == []
+    shape = json.loads(memoryfield("search", "wok", "--json", cwd=kitchen).out)
+    assert all(result.keys() == shape.keys() for result in results)
+
+
+def test_queries_that_find_nothing_end_with_1(kitchen: Path) -> None:
+    assert memoryfield("search", "-", "--mode", "keyword", cwd=kitchen, stdin="zinc\n").code == 1
+    assert memoryfield("search", "-", "--mode", "keyword", cwd=kitchen, stdin="").code == 1
+
+
+def test_a_program_can_ask_one_query_at_a_time(kitchen: Path) -> None:
+    words = command("search", "-", "--mode", "keyword", "--min-score", "0")
+    with subprocess.Popen(
+        words, cwd=kitchen, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for query in ("wok", "iron"):
+            process.stdin.write(f"{query}\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["query"] == query
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+def test_whole_pages_are_printed_while_they_fit(kitchen: Path) -> None:
+    whole = memoryfield("search", "--full", "--min-score", "0", "-n", "2", "iron wok", cwd=kitchen)
+    assert whole.code == 0
+    assert PAGES["woks.md"].strip() in whole.out
+    assert PAGES["pans.md"].strip() in whole.out
+    tokens = -(-len(PAGES["woks.md"]) // 4)
+    tight = memoryfield("search", "--budget", str(tokens), "--min-score", "0", "steel wok", cwd=kitchen)
+    assert PAGES["woks.md"].strip() in tight.out
+    assert "Cast iron" not in tight.out
+    assert "beyond the budget" in tight.err
+
+
+def test_conditions_are_options(kitchen: Path) -> None:
+    write_page(kitchen, "old.md", '---\ntitle: Old wok\nstatus: done\nexpires: "2020-01-01"\n---\n\nA wok.\n')
+    common = ("search", "--mode", "keyword", "--min-score", "0", "wok")
+    assert "old.md" not in memoryfield(*common, cwd=kitchen).out
+    stale = memoryfield(*common, "--include-stale", "--where", "status=done", cwd=kitchen)
+    assert stale.out.startswith("1 ")
+    assert " expired 2020-01-01  Old wok  (old.md)" in stale.out
+    assert "woks.md" not in stale.out
+    assert "old.md" in memoryfield(*common, "--as-of", "2019-12-31", cwd=kitchen).out
+    assert "woks.md" in memoryfield(*common, "--until", "2026-01-03", "--name", "w*", cwd=kitchen).out
+    assert memoryfield(*common, "--since", "2026-01-04", "--name", "w*", cwd=kitchen).code == 1
+    assert memoryfield(*common, "--since", "soon", cwd=kitchen).code == 2
+    assert memoryfield(*common, "--where", "status", cwd=kitchen).code == 2
+
+
+def test_similar_pages_are_found_by_name(kitchen: Path) -> None:
+    found = memoryfield("similar", "woks", "--min-score", "0", "-n", "1", "--json", cwd=kitchen)
+    assert found.code == 0
+    assert [hit["filename"] for hit in found.json["results"]] == ["pans.md"]
+    assert memoryfield("similar", "no-such-page", cwd=kitchen).code == 1
+
+
+def test_batch_output_into_a_closed_pipe_ends_quietly(kitchen: Path) -> None:
+    shell = f"yes wok | {' '.join(command('search', '-', '--mode', 'keyword', '--min-score', '0'))} | head -n 1"
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=kitchen, env=environment(), capture_output=True, check=False, timeout=60
+    )
+    assert json.loads(done.stdout)["query"] == "wok"
+    assert done.stderr == b""
