@@ -8,6 +8,7 @@ import sys
 def entry() -> None:
     """Run the command line and exit. Ctrl-C is quiet from the first moment on."""
     gc.set_threshold(100_000)  # imports make many objects and no garbage
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's helpers would wait busily on cores that models need
     try:
         from .main import main
 

@@ -64,7 +64,7 @@ class Term(NamedTuple):
 
 def as_phrase(text: str) -> str:
     """Text as an FTS5 phrase. Nothing in it is syntax."""
-    return '"' + text.replace('"', '""') + '"'
+    return '"' + text.replace("\x00", " ").replace('"', '""') + '"'
 
 
 def terms(connection: apsw.Connection, query: str) -> list[Term]:

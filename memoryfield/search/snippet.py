@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import accumulate
 
 from ..index.schema import UNSPACED, may_be_unspaced
 from ..page import Page
@@ -28,7 +29,6 @@ _LEAD = re.compile(r"^ {0,3}(?:>+|[-+*]|\d+[.)])[ \t]+", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*(?:(?:=[ \t]*){2,}|(?:[-*_|:][ \t]*){3,})$", re.MULTILINE)
 _TABLE_ROW = re.compile(r"^[ \t]*\|.*\|[ \t]*$", re.MULTILINE)
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
-_SPACED_WORD = re.compile(r"\S+")
 
 Weigh = Callable[[list[str]], dict[int, dict[str, float]]]
 """Which of many words have a stem of the query, by their places: those stems with their weights."""
@@ -65,9 +65,11 @@ def _without_marks(text: str) -> str:
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
-    """Where the words of a text stand; a character of a script without spaces is one."""
-    pattern = _word() if may_be_unspaced(text) else _SPACED_WORD
-    return [match.span() for match in pattern.finditer(text)]
+    """Where the words of a text on one line stand; a character of a script without spaces is one."""
+    if may_be_unspaced(text):
+        return [match.span() for match in _word().finditer(text)]
+    ends = accumulate(len(word) + 1 for word in text.split(" "))
+    return [(end - 1 - len(word), end - 1) for word, end in zip(text.split(" "), ends, strict=True) if word]
 
 
 @cache
