@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from .doubles.ollama_server import OllamaServer
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where this test's searches keep what they made of archives: never the user's own cache. Not made yet."""
+    base = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("MEMORYFIELD_CACHE", str(base))
+    return base / "archives"
 
 
 @pytest.fixture

@@ -232,6 +232,7 @@ def _settle(container: Container, copy: IndexStore) -> None:
         with copy.transaction():
             copy.remove_stale_vectors()
             copy.forget_words()
+        sync(container, copy, None)  # nothing is left to do but to note that all is settled
         return
     stale: list[str] = []
     for name, sha256 in copy.connection.execute("SELECT filename, sha256_hash FROM pages"):

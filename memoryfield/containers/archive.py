@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import datetime
 import errno
+import gc
+import hashlib
+import os
 import stat
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
-from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault
+from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault, plainly_a_page
 from .base import Entry, Skipped, check_plain, digest, digest_line
+
+_BYTES = "latin-1"
+"""Names that do not say that they are UTF-8 are read as bytes; zipfile's own guess takes longer. See `entry_name`."""
 
 
 class ArchiveContainer:
@@ -31,11 +38,15 @@ class ArchiveContainer:
         self._zip = open_zip(location)
         self._infos: dict[str, zipfile.ZipInfo] = {}
         self._skipped: list[Skipped] = []
+        self._sha256: str | None = None
         self._list()
 
     def _list(self) -> None:
         skipped_once: dict[Skipped, None] = {}
         for info in self._zip.infolist():
+            if plainly_a_page(info.filename) and is_regular(info):  # of many entries, nearly all
+                self._infos[info.filename] = info
+                continue
             name = entry_name(info)
             if "/" in name:
                 fault = next(filter(None, map(plain_name_fault, name.removesuffix("/").split("/"))), None)
@@ -57,8 +68,41 @@ class ArchiveContainer:
         return list(self._infos)
 
     def fingerprint(self) -> str:
-        pages = (entry for entry in self.entries() if is_page(entry.name))
-        return digest("crc", [digest_line(page.name, page.size, page.crc32 or 0) for page in pages])
+        pages = ((name, info) for name, info in self._infos.items() if is_page(name))
+        return digest("crc", [digest_line(name, info.file_size, info.CRC) for name, info in pages])
+
+    def sha256(self) -> str:
+        """The digest of the whole archive, in hexadecimal; empty if another file has taken its place."""
+        if self._sha256 is None:
+            self._sha256 = self._hashed()
+        return self._sha256
+
+    def is_unchanged(self) -> bool:
+        """Whether all that was read until now is of the bytes that `sha256` told of: the directory, too."""
+        try:
+            with zipfile.ZipFile(self.location, metadata_encoding=_BYTES) as now:
+                same = _places(now) == _places(self._zip)
+        except Exception:  # zipfile lets through whatever its parts raise
+            return False
+        return same and bool(self.sha256()) and self._hashed() == self._sha256
+
+    def _hashed(self) -> str:
+        try:
+            with self.location.open("rb") as file:  # a handle of its own: the zip's is being read
+                opened = self._zip.fp
+                if opened is None or not os.path.samestat(os.fstat(file.fileno()), os.fstat(opened.fileno())):
+                    return ""
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            return ""
+
+    def packed_size(self, *names: str) -> int:
+        """How many bytes these files take in the archive."""
+        return sum(self._infos[name].compress_size for name in names)
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file that `entry` knows, to be read piece by piece. Raises whatever zipfile lets through."""
+        return self._zip.open(self._infos[name])
 
     def entries(self) -> list[Entry]:
         return [_entry(name, info) for name, info in self._infos.items()]
@@ -75,7 +119,7 @@ class ArchiveContainer:
 
     def read(self, name: str, limit: int | None = None) -> bytes:
         self.entry(name)
-        with reading(name), self._zip.open(self._infos[name]) as file:
+        with reading(name), self.open(name) as file:
             return file.read() if limit is None else file.read(limit)
 
     def local_path(self, name: str) -> Path | None:
@@ -114,14 +158,19 @@ def open_zip(location: Path) -> zipfile.ZipFile:
     """
     if location.exists() and not location.is_file():  # a pipe would be waited for
         raise FieldNotFoundError(f"{str(location)!r} is no file")
+    collecting = gc.isenabled()
+    gc.disable()  # ten thousand entries that all stay: looking for garbage among them takes half the time
     try:
-        return zipfile.ZipFile(location)
+        return zipfile.ZipFile(location, metadata_encoding=_BYTES)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise FieldNotFoundError(f"no archive {str(location)!r}") from None
     except PermissionError:
         raise
     except Exception as error:  # zipfile lets through whatever its parts raise
         raise ArchiveError(f"{str(location)!r} is not a readable zip: {error}") from None
+    finally:
+        if collecting:
+            gc.enable()
 
 
 @contextmanager
@@ -136,13 +185,22 @@ def reading(name: str) -> Iterator[None]:
 
 
 def entry_name(info: zipfile.ZipInfo) -> str:
-    """An entry's name. Names that are UTF-8 without saying so, as many tools write them, are taken as UTF-8."""
+    """The name of an entry of `open_zip`'s.
+
+    Names that are UTF-8 without saying so, as many tools write them, are taken as UTF-8.
+    """
     if info.flag_bits & 0x800:
         return info.filename
+    raw = info.filename.encode(_BYTES)
     try:
-        return info.filename.encode("cp437").decode("utf-8")
+        return raw.decode("utf-8")
     except UnicodeError:
-        return info.filename
+        return raw.decode("cp437")
+
+
+def _places(archive: zipfile.ZipFile) -> list[tuple[str, int, int, int, int]]:
+    """Where a zip's directory says that each entry lies, and what it is."""
+    return [(i.orig_filename, i.header_offset, i.compress_size, i.file_size, i.CRC) for i in archive.infolist()]
 
 
 def _entry(name: str, info: zipfile.ZipInfo) -> Entry:

@@ -51,11 +51,13 @@ def open_index(
     name: str = "",
     create: bool = False,
     timeout_ms: int = BUSY_TIMEOUT_MS,
+    cached: bool = False,
 ) -> IndexStore:
     """The index of a model: the file itself, or where that cannot be, a copy in memory.
 
     An index in an archive, and one without our tables in a folder that cannot be written, are
-    copied: what they lack is added to the copy. `name` is the file's, where it is known.
+    copied: what they lack is added to the copy. `name` is the file's, where it is known. With
+    `cached`, an archive's index may come from the user's cache, brought up to date, and read-only.
 
     Raises:
         IndexFileError: there is none, or it is damaged or of another model.
@@ -68,7 +70,7 @@ def open_index(
         name = model + INDEX_SUFFIX
     path = container.local_path(name)
     if path is None:
-        return _copy(container, model, dimensions, name)
+        return _of_archive(container, model, dimensions, name, cached)
     writable = container.writable and (not path.exists() or os.access(path, os.W_OK))
     if create and not writable:
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
@@ -80,6 +82,15 @@ def open_index(
         return store
     store.close()
     return _copy(container, model, dimensions, name)
+
+
+def _of_archive(container: Container, model: str, dimensions: int | None, name: str, cached: bool) -> IndexStore:
+    from .cache import check_size, slot
+
+    check_size(container, name)
+    place = slot(container, name) if cached else None
+    store = place.filled(model, dimensions) if place else None
+    return store or _copy(container, model, dimensions, name)
 
 
 def _copy(container: Container, model: str, dimensions: int | None, name: str) -> IndexStore:

@@ -90,6 +90,8 @@ class IndexStore:
         self.dimensions = dimensions
         self.writable = writable
         self.has_own_tables = False
+        self.kept_changes = 0
+        """Of the changes made here, so many are in the cache."""
         self._vectors_loaded = False
 
     @classmethod
@@ -102,8 +104,10 @@ class IndexStore:
         writable: bool = True,
         create: bool = False,
         timeout_ms: int = BUSY_TIMEOUT_MS,
+        name: str = "",
     ) -> "IndexStore":
-        """Open an index file; with `create`, make it if it is not there."""
+        """Open an index file; with `create`, make it if it is not there. `name`: what errors call it."""
+        name = name or path.name
         flags = apsw.SQLITE_OPEN_READONLY
         if writable:
             flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
@@ -113,12 +117,12 @@ class IndexStore:
             try:
                 if create and not path.stat().st_size:
                     connection.pragma("page_size", 8192)
-                return cls._checked(connection, path.name, model, dimensions, writable, create)
+                return cls._checked(connection, name, model, dimensions, writable, create)
             except BaseException:
                 connection.close()
                 raise
         except DAMAGE as error:
-            raise IndexFileError(f"{path.name} is damaged: {error}") from error
+            raise IndexFileError(f"{name} is damaged: {error}") from error
 
     @classmethod
     def memory(cls, model: str, dimensions: int | None, content: bytes | None = None, name: str = "") -> "IndexStore":
@@ -144,10 +148,19 @@ class IndexStore:
         create: bool,
     ) -> "IndexStore":
         store = cls(connection, model, dimensions, writable=writable)
-        for pragma, value in (("mmap_size", 1 << 30), ("secure_delete", True), ("temp_store", "memory")):
-            connection.pragma(pragma, value)
+        _set_up(connection)
         store._check(name, create)
         return store
+
+    def to_memory(self) -> None:
+        """Go on with a copy in memory, which can be written, in place of a file that must stay as it is."""
+        if self.writable:
+            return
+        connection = apsw.Connection(":memory:")
+        connection.deserialize("main", self.connection.serialize("main"))
+        _set_up(connection)
+        self.connection.close()
+        self.connection, self.writable, self._vectors_loaded = connection, True, False
 
     def _check(self, name: str, create: bool) -> None:
         columns = {row[1] for row in self.connection.execute("PRAGMA table_info(pages)")}
@@ -403,6 +416,11 @@ class IndexStore:
         if self.has_traces:
             self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
             self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces'")
+
+
+def _set_up(connection: apsw.Connection) -> None:
+    for pragma, value in (("mmap_size", 1 << 30), ("secure_delete", True), ("temp_store", "memory")):
+        connection.pragma(pragma, value)
 
 
 def storable(mtime_ns: int) -> int:

@@ -285,6 +285,7 @@ class _Field:
             except (apsw.Error, *DAMAGE) as error:
                 self._source.give_up(error)
                 self._looked = 0.0
+                self._version = None  # whatever was read of that index is of no use with the next
 
     def _look(self, source: Source, query: Query | None) -> None:
         """Choose an index, or look whether the pages have changed since it was looked at."""

@@ -18,8 +18,10 @@ from ..errors import (
     ReadOnlyError,
     UnknownModelError,
 )
+from ..index import cache
 from ..index.files import discard_index, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
+from ..names import is_page
 from .ask import Ask, Query
 
 if TYPE_CHECKING:
@@ -147,7 +149,7 @@ class Source:
     @property
     def notes(self) -> list[str]:
         """What a caller should know about the choice of the index and its freshness."""
-        return [*self._chosen, *(self._fresh.get(self._store.model, []) if self._store else [])]
+        return [*dict.fromkeys(self._chosen), *(self._fresh.get(self._store.model, []) if self._store else [])]
 
     def close(self) -> None:
         """Let go of the index."""
@@ -196,6 +198,9 @@ class Source:
         Raises:
             apsw.Error: there is nothing left to fall back to.
         """
+        if isinstance(error, DAMAGE) and cache.forget(self.container):
+            self.close()  # what was kept of an archive: the archive itself may be sound
+            return
         code = self.store.model
         name = self._files.pop(code, None)
         self.close()
@@ -254,7 +259,7 @@ class Source:
     def _open(self, code: str) -> IndexStore | None:
         try:
             name = self._files.get(code, "")
-            return open_index(self.container, code, dimensions_of(code), name=name, timeout_ms=TIMEOUT_MS)
+            return open_index(self.container, code, dimensions_of(code), name=name, timeout_ms=TIMEOUT_MS, cached=True)
         except IndexUnreadableError as error:
             self._chosen.append(str(error))
             return None
@@ -278,13 +283,10 @@ class Source:
             return None
 
     def _keyword_only_store(self) -> IndexStore:
-        """A keyword index in memory, for a field that has no other."""
-        from ..index.sync import sync
-
-        store = IndexStore.memory(DEFAULT_MODEL, None)
-        report = sync(self.container, store, None)
-        self._chosen += _failed_note(report.failed)
-        if not report.pages:
+        """A keyword index for a field that has no other: in memory, or from the cache."""
+        store, failed = cache.keyword_index(self.container, DEFAULT_MODEL)
+        self._chosen += _failed_note(failed)
+        if not any(map(is_page, self.container.names())):
             self._chosen.append("the field has no pages")
         elif not self._had_index and self.ask.mode != "keyword":
             self._chosen.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
@@ -302,6 +304,9 @@ class Source:
                 return
             from ..index.sync import look, sync
 
+            slot = cache.slot(self.container, self._files.get(store.model, "")) if self.ask.sync else None
+            if slot:
+                store.to_memory()
             store_changes = look(self.container, store)
             if not (store.writable and self.ask.sync):
                 notes += self._stale_note(store_changes)
@@ -315,6 +320,8 @@ class Source:
                 notes += report.notes
                 notes += _failed_note(report.failed)
                 pending = report.pending
+            if slot:
+                slot.keep(store, settled=store_changes.none)
             if pending and self.ask.mode != "keyword":
                 notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
         except (

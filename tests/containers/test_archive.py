@@ -303,6 +303,13 @@ def without_utf8_flag(path: Path) -> None:
     assert not any(info.flag_bits for info in zipfile.ZipFile(path).infolist())
 
 
+def test_a_name_in_an_old_code_page_is_told_from_utf_8(tmp_path: Path) -> None:
+    path = make_zip(tmp_path / "notes.zip", {"cafX.md": b"coffee", "a.md": b"other"})
+    path.write_bytes(path.read_bytes().replace(b"cafX.md", b"caf\x82.md"))
+    container = ArchiveContainer(path)
+    assert content_of(container) == {"café.md": b"coffee", "a.md": b"other"}
+
+
 def changed_later(path: Path) -> None:
     """With a hole of old bytes in it, as tools leave that replace the directory only."""
     make_zip(path, {name: content for name, content in PAGES.items() if name != "woks.md"})
