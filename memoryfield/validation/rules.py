@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from .. import names
 from ..containers import Container
+from ..dates import moment_of
 from ..errors import PageNameError
 from ..frontmatter import KeyPlace, find_block, key_places
 from ..page import Page
@@ -106,11 +107,7 @@ def _keys(page: Page) -> Iterator[Fault]:
 def _uuid(page: Page) -> Iterator[Fault]:
     if not page.uuid:
         return
-    try:
-        canonical = str(uuid.UUID(page.uuid))
-    except ValueError:
-        canonical = ""
-    if canonical != page.uuid:
+    if not _is_uuid(page.uuid):
         yield _at_key(page, "uuid", "warning", f"{page.uuid!r} is not a uuid")
 
 
@@ -127,6 +124,24 @@ def _dates(page: Page) -> Iterator[Fault]:
             yield _at_key(page, key, "warning", f"{key} should be in UTC, with a Z at its end")
         elif place and not place.quoted:
             yield _at_key(page, key, "warning", f"{key} should be a quoted string")
+
+
+def _lifecycle(page: Page) -> Iterator[Fault]:
+    """Keys that say how long a page is valid: with a value that means nothing, it would be valid for ever."""
+    expires = page.frontmatter.get("expires")
+    if expires not in (None, "") and moment_of(expires) is None:
+        yield _at_key(page, "expires", "warning", "expires should be an ISO 8601 date such as 2026-03-14")
+    given = page.frontmatter.get("supersedes")
+    for one in given if isinstance(given, list) else [] if given in (None, "") else [given]:
+        if not _is_uuid(one):
+            yield _at_key(page, "supersedes", "warning", f"supersedes should be uuids of pages, and {one!r} is none")
+
+
+def _is_uuid(value: object) -> bool:
+    try:
+        return isinstance(value, str) and str(uuid.UUID(value)) == value.strip().lower()
+    except ValueError:
+        return False
 
 
 def _zone(value: object) -> str | None:
@@ -152,4 +167,4 @@ def _at_key(page: Page, key: str, severity: Severity, message: str) -> Fault:
     return Fault(page.filename, place.line if place else 1, severity, message)
 
 
-PAGE_RULES: tuple[Rule, ...] = (_name, _content, _frontmatter, _uuid, _dates)
+PAGE_RULES: tuple[Rule, ...] = (_name, _content, _frontmatter, _uuid, _dates, _lifecycle)

@@ -425,3 +425,41 @@ def test_a_fault_reads_as_file_line_severity_and_text() -> None:
         "severity": "notice",
         "message": "is odd",
     }
+
+
+OTHER = "99999999-9999-4999-8999-999999999999"
+
+
+def with_line(line: str) -> str:
+    """A page with one more line of frontmatter, the sixth."""
+    return page().replace("\n---\n\n", f"\n{line}\n---\n\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "expires: 2026-01-01",
+        'expires: "2026-01-01T00:00:00Z"',
+        "expires:",
+        f"supersedes: {OTHER}",
+        f"supersedes: [{OTHER}, {OTHER.upper()}]",
+        "supersedes: []",
+    ],
+)
+def test_how_long_a_page_is_valid_is_no_fault(tmp_path: Path, line: str) -> None:
+    assert faults(tmp_path, a_md=with_line(line)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("expires: soon", "expires should be an ISO 8601 date"),
+        ("expires: 2026", "ISO 8601"),
+        ("supersedes: old-page.md", "'old-page.md' is none"),
+        (f"supersedes: [{OTHER}, 7]", "7 is none"),
+    ],
+)
+def test_a_validity_that_means_nothing_is_a_warning_at_its_line(tmp_path: Path, line: str, words: str) -> None:
+    fault = only(faults(tmp_path, a_md=with_line(line)))
+    assert (fault.line, fault.severity) == (6, "warning")
+    assert words in fault.message
