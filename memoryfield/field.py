@@ -316,38 +316,50 @@ class Field:
     # derived
 
     def sync(
-        self, model: str | None = None, *, rebuild: bool = False, progress: "Progress | None" = None
+        self,
+        model: str | None = None,
+        *,
+        rebuild: bool = False,
+        threads: int | None = None,
+        progress: "Progress | None" = None,
     ) -> "SyncReport":
         """Bring an index up to date: the one of `model`, else the field's first, else a new one of the default.
+
+        Args:
+            model: a code, or a spec such as `ollama:bge-m3` or `openai:text-embedding-3-small`.
+            rebuild: throw away what is there.
+            threads: how many the bundled model uses; else one for each core.
 
         Raises:
             UnknownModelError: no embedder is known for the model.
             ReadOnlyError: the field cannot be written.
+            UsageError: less than one thread.
         """
         from .index.status import sync_index
 
-        return sync_index(self.container, model, rebuild=rebuild, progress=progress)
+        return sync_index(self.container, model, rebuild=rebuild, threads=threads, progress=progress)
 
     def models(self) -> list[str]:
         """The models whose indexes the field has and whose embedders are known; the default one without any."""
-        from .embedders import DEFAULT_MODEL, is_known
-        from .index.files import index_files
+        from .index.status import models_of
 
-        return [code for code in index_files(self.container) if is_known(code)] or [DEFAULT_MODEL]
+        return models_of(self.container)
 
     def drop_index(self, model: str) -> str:
-        """Delete a model's index; the file's name.
+        """Delete the index of a model, given by its code or a spec; the file's name.
 
         Raises:
             UsageError: there is none.
             ReadOnlyError: the field cannot be written.
         """
+        from .embedders import code_of_spec
         from .index.files import discard_index, index_files
 
-        name = index_files(self.container).get(model)
+        code = code_of_spec(model)
+        name = index_files(self.container).get(code)
         if name is None:
             raise UsageError(f"there is no index of {model!r}", hint="`memoryfield info` lists them.")
-        discard_index(self.container, model)
+        discard_index(self.container, code)
         return name
 
     def indexes(self) -> "list[IndexStatus]":

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from .doubles.ollama_server import OllamaServer
+from .doubles.openai_server import OpenAIServer
+from .doubles.server import hashed_vectors
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +23,23 @@ def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
 @pytest.fixture
 def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
     """A double of an Ollama server that OLLAMA_HOST leads to. Waits between attempts are cut short."""
-    from memoryfield.embedders import ollama as module
+    from memoryfield.embedders import remote
 
-    monkeypatch.setattr(module, "FIRST_WAIT", 0.005)
+    monkeypatch.setattr(remote, "FIRST_WAIT", 0.001)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with OllamaServer() as server:
+    with OllamaServer(make_vectors=hashed_vectors) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.host)
+        yield server
+
+
+@pytest.fixture
+def openai(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    """A double of a server with OpenAI's embeddings call that OPENAI_BASE_URL leads to; it wants no key."""
+    from memoryfield.embedders import remote
+
+    monkeypatch.setattr(remote, "FIRST_WAIT", 0.001)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with OpenAIServer(make_vectors=hashed_vectors) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         yield server

@@ -16,6 +16,7 @@ import pytest
 
 from memoryfield import Field, unpack
 from memoryfield.embedders.ollama import OllamaEmbedder
+from memoryfield.embedders.specs import parse
 from memoryfield.errors import EmbedderError, FieldNotFoundError, NotEmptyError, RefusedError
 from memoryfield.index.store import IndexStore
 from memoryfield.index.sync import sync
@@ -27,7 +28,8 @@ INDEX = f"{MODEL}.sqlite3"
 class Embedder:
     """An embedder that costs nothing: the same unit vector for every text."""
 
-    model = MODEL
+    model = spec = MODEL
+    where = "here"
     dimensions: int | None = 384
     batch = 8
     vector = bytes(1532) + b"\x00\x00\x80\x3f"
@@ -242,13 +244,13 @@ def test_an_answer_of_another_shape_is_one_error(status: int, body: str, monkeyp
         def log_message(self, *_: object) -> None:
             """Quiet."""
 
-    monkeypatch.setattr("memoryfield.embedders.ollama.FIRST_WAIT", 0.001)
+    monkeypatch.setattr("memoryfield.embedders.remote.FIRST_WAIT", 0.001)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.server_port}")
     try:
         with pytest.raises(EmbedderError) as error:
-            OllamaEmbedder("nomic-embed-text-v1.5", "nomic-embed-text", 768).embed_query("wok")
+            OllamaEmbedder(parse("nomic-embed-text-v1.5"), 768).embed_query("wok")
     finally:
         server.shutdown()
         server.server_close()

@@ -35,22 +35,29 @@ def embed(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CODE", help="The model, repeatable; else each that the field has, else all-MiniLM-L6-v2."
+            metavar="MODEL", help="The model, repeatable; else each that the field has, else all-MiniLM-L6-v2."
         ),
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Throw the index away and make it anew.")] = False,
-    drop: Annotated[str | None, typer.Option(metavar="CODE", help="Delete this model's index instead.")] = None,
+    drop: Annotated[str | None, typer.Option(metavar="MODEL", help="Delete this model's index instead.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many the bundled model uses; else one for each core."),
+    ] = None,
     field: FieldOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring the indexes up to date: new and changed pages are embedded, vanished ones dropped.
 
-    nomic-embed-text-v1.5 comes from the Ollama server at OLLAMA_HOST, else localhost:11434.
+    Besides the bundled all-MiniLM-L6-v2, a MODEL is nomic-embed-text-v1.5 or ollama:TAG, from the
+    Ollama server at OLLAMA_HOST, else localhost:11434; or openai:MODEL, from any server with OpenAI's
+    embeddings call, at OPENAI_BASE_URL, with the key in OPENAI_API_KEY. The index remembers which
+    it was, never the address or the key. `memoryfield models` lists what there is.
 
     \b
     Example:
       $ memoryfield embed
-      $ memoryfield embed --model all-MiniLM-L6-v2 --rebuild
+      $ memoryfield embed --model all-MiniLM-L6-v2 --rebuild --threads 1
       $ memoryfield embed --drop all-MiniLM-L6-v2
     """
     with open_field(field) as opened:
@@ -61,14 +68,17 @@ def embed(
             else:
                 print(f"{escaped(name)} deleted")
             return
-        reports = [_embed_one(opened, code, rebuild, as_json) for code in dict.fromkeys(model or opened.models())]
+        wanted = dict.fromkeys(model or opened.models())
+        reports = [_embed_one(opened, code, rebuild, threads, as_json) for code in wanted]
     if as_json:
         print_json({"field": opened.name, "indexes": [report for report, _ in reports]})
     if not all(complete for _, complete in reports):
         raise typer.Exit(1)
 
 
-def _embed_one(opened: Field, model: str, rebuild: bool, as_json: bool) -> tuple[dict[str, Any], bool]:
+def _embed_one(
+    opened: Field, model: str, rebuild: bool, threads: int | None, as_json: bool
+) -> tuple[dict[str, Any], bool]:
     """Bring one index up to date and tell about it.
 
     Returns:
@@ -77,7 +87,7 @@ def _embed_one(opened: Field, model: str, rebuild: bool, as_json: bool) -> tuple
     start = time.monotonic()
     with _progress() as progress:
         try:
-            report = opened.sync(model, rebuild=rebuild, progress=progress)
+            report = opened.sync(model, rebuild=rebuild, threads=threads, progress=progress)
         except KeyboardInterrupt:
             say("interrupted: what is embedded stays; `memoryfield embed` goes on from there")
             raise typer.Exit(130) from None
@@ -87,7 +97,8 @@ def _embed_one(opened: Field, model: str, rebuild: bool, as_json: bool) -> tuple
     for name, reason in report.failed:
         say(f"error: {name}: {reason}")
     if report.unavailable:
-        say(f"error: {report.unavailable}")
+        stays = ". What is embedded stays; `memoryfield embed` goes on from there" if report.embedded else ""
+        say(f"error: {report.unavailable.rstrip('.') if stays else report.unavailable}{stays}")
     if not as_json:
         print(_summary(report, seconds))
     complete = not (report.failed or report.pending or report.unavailable)
@@ -148,7 +159,7 @@ class Mode(StrEnum):
 
 _LIMIT = typer.Option("-n", "--limit", min=1, help="At most so many pages.")
 _MIN_SCORE = typer.Option(min=0, max=1, help="Leave out pages under this score (0.25).", show_default=False)
-_MODEL = typer.Option(metavar="CODE", help="Whose vectors; else the first index whose model answers.")
+_MODEL = typer.Option(metavar="MODEL", help="Whose vectors; else the first index whose model answers.")
 _NO_SYNC = typer.Option("--no-sync", help="Search what is indexed; do not pick up changes.")
 _WHERE = typer.Option(metavar="KEY=VALUE", help="Only pages whose frontmatter has this; repeatable.")
 _SINCE = typer.Option(metavar="DATE", help="Only pages updated then or later; 90d: within 90 days.")

@@ -29,6 +29,7 @@ COMMANDS = {
     "embed": "finding",
     "search": "finding",
     "similar": "finding",
+    "models": "models",
     "validate": "fields",
     "pack": "sharing",
     "unpack": "sharing",

@@ -24,13 +24,23 @@ class Embedder(Protocol):
         ...
 
     @property
+    def spec(self) -> str:
+        """What `find_embedder` finds it by, server included; it names the server's kind, never its address."""
+        ...
+
+    @property
+    def where(self) -> str:
+        """Where it runs, for people."""
+        ...
+
+    @property
     def dimensions(self) -> int | None:
         """The length of its vectors, or None where only the first answer tells."""
         ...
 
     @property
     def batch(self) -> int:
-        """How many pages are worth giving at once."""
+        """How many pages are worth giving at once, the next time."""
         ...
 
     def load(self) -> None:
@@ -92,14 +102,21 @@ def unit_vector(values: Sequence[float], dimensions: int | None, what: str) -> V
     """
     if dimensions is not None and len(values) != dimensions:
         raise EmbedderError(f"{what}: the vector has {len(values)} dimensions instead of {dimensions}")
-    if not all(map(math.isfinite, values)):
+    try:
+        length = math.hypot(*values)
+        if length == math.inf and math.inf not in map(abs, values):  # beyond the range of floats, and no value is
+            greatest = max(map(abs, values))
+            values = [value / greatest for value in values]
+            length = math.hypot(*values)
+    except (TypeError, OverflowError):  # llama.cpp says null for what is no number
+        raise EmbedderError(f"{what}: the vector holds values that are no numbers") from None
+    if not math.isfinite(length):
         raise EmbedderError(f"{what}: the vector holds values that are not finite")
-    greatest = max(map(abs, values), default=0.0)
-    if greatest == 0:
+    if length == 0:
         raise EmbedderError(f"{what}: the vector is all zeros")
-    scaled = [value / greatest for value in values]  # so that no square overflows
-    length = math.sqrt(math.fsum(value * value for value in scaled))
-    return struct.pack(f"<{len(values)}f", *(value / length for value in scaled))
+    if abs(length - 1) > 1e-7:  # most models give unit vectors already
+        values = [value / length for value in values]
+    return struct.pack(f"<{len(values)}f", *values)
 
 
 def mean_vector(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:

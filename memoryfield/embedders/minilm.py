@@ -54,6 +54,8 @@ class MiniLM:
     """
 
     model = MODEL
+    spec = MODEL
+    where = "bundled"
     dimensions: int | None = DIMENSIONS
     batch = 16
 

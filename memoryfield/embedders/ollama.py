@@ -2,189 +2,131 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import EmbedderError, EmbedderUnavailableError
-from .base import Vector, import_library, mean_vector, unit_vector
-
-ATTEMPTS = 4
-FIRST_WAIT = 0.25
-"""Seconds before the second attempt; each further wait is twice as long."""
-
-TIMEOUT = 120
-"""Seconds for one request with pages."""
-QUERY_TIMEOUT = 20
-"""Seconds for a question: somebody is waiting. A model that has to be loaded first may need some."""
-MAX_FAULT = 200
-"""Characters of what a server says of an error."""
-
-_TOO_LONG = ("context length", "exceeds", "too long")
+from .base import import_library
+from .remote import CHECK, CONNECT_TIMEOUT, QUERY, PassingError, Patience, RemoteEmbedder, refusal, tls, told
+from .specs import Spec
 
 
-class OllamaEmbedder:
+class OllamaEmbedder(RemoteEmbedder):
     """A model served by Ollama at $OLLAMA_HOST, else at localhost:11434.
 
     ```python
-    nomic = OllamaEmbedder("nomic-embed-text-v1.5", "nomic-embed-text", 768,
-                           page_prefix="search_document: ", query_prefix="search_query: ")
+    vectors = OllamaEmbedder(parse("ollama:bge-m3")).embed_pages(["carbon steel woks", "cast iron pans"])
     ```
     """
 
-    batch = 16
-
-    def __init__(
-        self,
-        model: str,
-        tag: str,
-        dimensions: int | None = None,
-        *,
-        page_prefix: str = "",
-        query_prefix: str = "",
-    ) -> None:
-        self.model = model
-        self.dimensions = dimensions
-        self._tag = tag
-        self._page_prefix = page_prefix
-        self._query_prefix = query_prefix
-        self._client_made: Any = None
+    def __init__(self, spec: Spec, dimensions: int | None = None) -> None:
+        super().__init__(spec, dimensions)
+        self._clients: dict[float, Any] = {}
+        self._retry_after: str | None = None
 
     def load(self) -> None:
-        self._client()
+        self._client(QUERY)
 
-    def unavailable(self) -> str:
+    @property
+    def where(self) -> str:
         try:
-            names = [model.model or "" for model in self._ask(lambda client: client.list(), attempts=1).models]
-        except EmbedderError as error:
-            return str(error)
-        if self._tag not in names and f"{self._tag}:latest" not in names:
-            return str(self._missing())
-        return ""
+            return f"Ollama at {self._host()}"
+        except EmbedderError:
+            return "Ollama"
 
-    def embed_pages(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
-        try:
-            return [*self._vectors([self._page_prefix + text for text in texts])]
-        except _FailedError:  # is it the server, or one of the texts? A harmless one tells
-            self._vectors([self._page_prefix + "text"], attempts=1)
-            return [self._one(text, self._page_prefix, attempts=1) for text in texts]
-        except EmbedderUnavailableError:
-            raise
-        except EmbedderError:  # one of them spoils the request: find out which
-            return [self._one(text, self._page_prefix) for text in texts]
+    def models(self) -> dict[str, int | None]:
+        """The embedding models that the server has: tags, and the dimensions of their vectors."""
+        shown = {tag: self._show(tag) for tag in self._tags()}
+        return {tag: _dimensions(info) for tag, info in shown.items() if "embedding" in (info.capabilities or [])}
 
-    def embed_query(self, text: str) -> Vector:
-        self._client()._client.timeout = QUERY_TIMEOUT
-        try:
-            found = self._one(text, self._query_prefix)
-        finally:
-            self._client()._client.timeout = TIMEOUT
-        if isinstance(found, EmbedderError):
-            raise found
-        return found
+    def _tags(self) -> list[str]:
+        return [model.model or "" for model in self._ask(lambda: self._answer(lambda c: c.list(), CHECK), CHECK).models]
 
-    def embed_queries(self, texts: Sequence[str]) -> list[Vector | EmbedderError]:
-        return [self._one(text, self._query_prefix) for text in texts]
+    def _show(self, tag: str) -> Any:
+        return self._ask(lambda: self._answer(lambda client: client.show(tag), CHECK), CHECK)
 
-    def _one(self, text: str, prefix: str, attempts: int = ATTEMPTS) -> Vector | EmbedderError:
-        try:
-            return self._vectors([prefix + text], attempts)[0]
-        except _TooLongError:
-            return self._halved(text, prefix)
-        except EmbedderUnavailableError as error:
-            if attempts == 1 and isinstance(error, _FailedError):
-                return EmbedderError(error.message)
-            raise
-        except EmbedderError as error:
-            return error
+    def _check(self) -> None:
+        tags = self._tags()
+        if self._name not in tags and f"{self._name}:latest" not in tags:
+            raise self._missing()
 
-    def _halved(self, text: str, prefix: str) -> Vector | EmbedderError:
-        """A text that the server refuses as too long: its halves, averaged by their length."""
-        if len(text) < 2:
-            return EmbedderError(f"{self._tag} refuses even {len(text)} characters as too long")
-        middle = text.rfind(" ", len(text) // 4, len(text) // 2) + 1 or len(text) // 2
-        parts = [text[:middle], text[middle:]]
-        vectors: list[Vector] = []
-        for part in parts:
-            found = self._one(part, prefix)
-            if isinstance(found, EmbedderError):
-                return found
-            vectors.append(found)
-        return mean_vector(vectors, [len(part) for part in parts])
-
-    def _vectors(self, texts: Sequence[str], attempts: int = ATTEMPTS) -> list[Vector]:
-        valid = [text.encode("utf-8", "replace").decode() for text in texts]
-        answer = self._ask(lambda client: client.embed(model=self._tag, input=valid, truncate=False), attempts)
-        if len(answer.embeddings) != len(texts):
-            raise EmbedderError(f"{self._tag} gave {len(answer.embeddings)} vectors for {len(texts)} texts")
-        vectors = [unit_vector(values, self.dimensions, self._tag) for values in answer.embeddings]
-        self.dimensions = self.dimensions or len(vectors[0]) // 4
+    def _call(self, texts: Sequence[str], patience: Patience) -> Sequence[Sequence[float]]:
+        answer = self._answer(lambda client: client.embed(model=self._name, input=texts, truncate=False), patience)
+        vectors: Sequence[Sequence[float]] = answer.embeddings
         return vectors
 
-    def _ask(self, call: Any, attempts: int = ATTEMPTS) -> Any:
-        """One call to the server; what may pass is tried again after growing waits."""
-        client = self._client()
+    def _answer(self, call: Callable[[Any], Any], patience: Patience) -> Any:
+        """One call of the package, its exceptions translated."""
+        client = self._client(patience)
         import httpx
         import ollama
 
-        wait = FIRST_WAIT
-        for attempt in range(1, attempts + 1):
-            try:
-                return call(client)
-            except ollama.ResponseError as error:
-                if error.status_code == 404:
-                    raise self._missing() from None
-                told = str(error.error)[:MAX_FAULT]
-                if any(words in told.lower() for words in _TOO_LONG):
-                    raise _TooLongError(told) from None
-                if error.status_code < 500 and error.status_code != 429:
-                    raise EmbedderError(f"Ollama refused: {told}") from None
-                fault = f"status {error.status_code}, {told}"
-            except (ConnectionError, httpx.ConnectError):
-                raise EmbedderUnavailableError(
-                    f"no Ollama server answers at {self._host()}",
-                    hint="Start it with `ollama serve`, or set OLLAMA_HOST.",
-                ) from None
-            except httpx.TimeoutException:
-                raise EmbedderUnavailableError(f"Ollama at {self._host()} did not answer in time") from None
-            except (httpx.HTTPError, ValueError, TypeError, AttributeError, KeyError) as error:
-                # Cut off, or an answer that is no JSON, or not of the expected shape.
-                fault = f"{type(error).__name__}: {error}"[:MAX_FAULT]
-            if attempt < attempts:
-                time.sleep(wait)
-                wait *= 2
-        times = f" {attempts} times" if attempts > 1 else ""
-        raise _FailedError(f"Ollama at {self._host()} failed{times}: {fault}")
+        secrets = (os.environ.get("OLLAMA_API_KEY", ""),)  # which the package sends
+        self._retry_after = None
+        try:
+            return call(client)
+        except ollama.ResponseError as error:
+            fault = told(str(error.error), secrets)
+            if error.status_code == 404:
+                raise (self._missing() if "model" in fault.lower() else self._no_ollama()) from None
+            raise refusal(error.status_code, fault, self._retry_after) from None
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout):
+            raise EmbedderUnavailableError(
+                f"no Ollama server answers at {self._host()}",
+                hint="Start it with `ollama serve`, or set OLLAMA_HOST.",
+            ) from None
+        except httpx.TimeoutException:
+            raise EmbedderUnavailableError(f"Ollama at {self._host()} did not answer in time") from None
+        except (httpx.HTTPError, ValueError, TypeError, AttributeError, KeyError) as error:
+            # Cut off, or an answer that is no JSON, or not of the expected shape.
+            raise PassingError(told(f"{type(error).__name__}: {error}", secrets)) from None
 
     def _missing(self) -> EmbedderUnavailableError:
         return EmbedderUnavailableError(
-            f"Ollama at {self._host()} does not have the model {self._tag}",
-            hint=f"Run `ollama pull {self._tag}`.",
+            f"Ollama at {self._host()} does not have the model {self._name}",
+            hint=f"Run `ollama pull {self._name}`.",
+        )
+
+    def _no_ollama(self) -> EmbedderUnavailableError:
+        return EmbedderUnavailableError(
+            f"what answers at {self._host()} is no Ollama server that embeds (status 404)", hint="Is OLLAMA_HOST right?"
         )
 
     def _host(self) -> str:
-        return str(self._client()._client.base_url).rstrip("/")
+        return str(self._client(QUERY)._client.base_url).rstrip("/")
 
-    def _client(self) -> Any:
-        if self._client_made is None:
-            import_library("httpx")
-            import httpx
+    def _client(self, patience: Patience) -> Any:
+        """A client of the package: one for each timeout, since a call of it has none of its own."""
+        if patience.timeout not in self._clients:
+            self._clients[patience.timeout] = self._made(patience.timeout)
+        return self._clients[patience.timeout]
 
-            try:
-                import ollama  # which makes a client of its own here, of the same settings
+    def _made(self, timeout: float) -> Any:
+        import_library("httpx")
+        import httpx
 
-                self._client_made = ollama.Client(timeout=TIMEOUT)
-            except (ImportError, ValueError, httpx.InvalidURL) as error:
-                raise EmbedderUnavailableError(
-                    f"no Ollama server can be asked: {error}",
-                    hint="OLLAMA_HOST should be like localhost:11434; ALL_PROXY and the like must name a usable proxy.",
-                ) from None
-        return self._client_made
+        try:
+            import ollama  # which makes a client of its own here, of the same settings
+
+            return ollama.Client(
+                timeout=httpx.Timeout(timeout, connect=CONNECT_TIMEOUT),
+                verify=tls(),
+                event_hooks={"response": [self._note_wait]},
+            )
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            why = f": {error}" if isinstance(error, ImportError) else ""  # others may name a part of a password
+            raise EmbedderUnavailableError(
+                f"no Ollama server can be asked{why}",
+                hint="OLLAMA_HOST should be like localhost:11434; ALL_PROXY and the like must name a usable proxy.",
+            ) from None
+
+    def _note_wait(self, response: Any) -> None:
+        """The package's exceptions do not tell for how long a busy server wants to be left alone."""
+        self._retry_after = response.headers.get("retry-after")
 
 
-class _FailedError(EmbedderUnavailableError):
-    """The server answered, with an error of its own each time: it, or one of the texts, is the cause."""
-
-
-class _TooLongError(EmbedderError):
-    """The server refuses a text for its length."""
+def _dimensions(shown: Any) -> int | None:
+    """The length of a model's vectors, as the server knows it: under the name of the model's architecture."""
+    lengths = (value for key, value in (shown.modelinfo or {}).items() if key.endswith(".embedding_length"))
+    return next((value for value in lengths if isinstance(value, int)), None)

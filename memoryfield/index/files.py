@@ -1,4 +1,4 @@
-"""Which index files a field has, and how each is opened."""
+"""Which index files a field has, how each is opened, and whose vectors it holds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from contextlib import suppress
 import apsw
 
 from ..containers import Container
-from ..embedders import MODELS
-from ..errors import IndexFileError, IndexUnreadableError, PageNameError, ReadOnlyError
+from ..embedders import DEFAULT_MODEL, MODELS, Embedder, code_of_spec, dimensions_of, find_embedder
+from ..embedders.specs import parse
+from ..errors import IndexFileError, IndexUnreadableError, PageNameError, ReadOnlyError, UnknownModelError
 from ..names import INDEX_SUFFIX, is_index, model_code
-from .store import BUSY_TIMEOUT_MS, IndexStore
+from .store import BUSY_TIMEOUT_MS, DAMAGE, IndexStore
+
+NOTED_TIMEOUT_MS = 5_000
+"""How long a look at an index waits for a process that has it locked."""
 
 
 def index_files(container: Container) -> dict[str, str]:
@@ -41,6 +45,54 @@ def code_of(name: str) -> str:
     stem = model_code(name)
     known = [model for model in MODELS if stem.startswith(model) and not stem[len(model) :][:1].isalnum()]
     return max(known, key=len, default=stem)
+
+
+def embedder_of(container: Container, model: str, *, threads: int | None = None) -> Embedder:
+    """The embedder of a known code, of a spec, or of the code of an index that the field has.
+
+    The index itself tells which server its vectors come from, and how long they are.
+
+    Args:
+        threads: how many the bundled model uses.
+
+    Raises:
+        UnknownModelError: it is none of them.
+    """
+    code = code_of_spec(model)
+    if code == DEFAULT_MODEL:
+        return find_embedder(model, threads=threads)
+    spec, dimensions = _noted(container, code)
+    return find_embedder(spec if model == code and spec else model, dimensions=dimensions)
+
+
+def has_embedder(container: Container, model: str) -> bool:
+    """Whether `embedder_of` finds one."""
+    try:
+        embedder_of(container, model)
+    except UnknownModelError:
+        return False
+    return True
+
+
+def _noted(container: Container, code: str) -> tuple[str, int | None]:
+    """The spec that an index was last synced with, and the length of its vectors, as far as it tells.
+
+    Whoever made the file may have written anything there: only a spec of just this code counts.
+    """
+    name = index_files(container).get(code)
+    if name is None:
+        return "", None
+    try:
+        store = open_index(container, code, dimensions_of(code), name=name, timeout_ms=NOTED_TIMEOUT_MS)
+        try:
+            spec, dimensions = store.embedder, store.counts()[1]
+        finally:
+            store.close()
+        return (spec if parse(spec).code == code else ""), dimensions
+    except UnknownModelError:
+        return "", dimensions
+    except (IndexFileError, OSError, apsw.Error, *DAMAGE):  # whoever opens it next will tell
+        return "", None
 
 
 def open_index(

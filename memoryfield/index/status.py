@@ -9,17 +9,17 @@ from typing import Any, Literal
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, MODELS, Embedder, find_embedder, is_known
+from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, is_known
 from ..errors import (
     EmbedderUnavailableError,
     IndexFileError,
     IndexUnreadableError,
     MemoryfieldError,
     ReadOnlyError,
-    UnknownModelError,
+    UsageError,
 )
 from ..names import INDEX_SUFFIX, is_index, is_page
-from .files import code_of, discard_index, index_files, open_index
+from .files import code_of, discard_index, embedder_of, has_embedder, index_files, open_index
 from .store import DAMAGE, IndexStore
 from .sync import Progress, SyncReport, look, really_changed, sync
 
@@ -46,11 +46,18 @@ class IndexStatus:
 
 
 def sync_index(
-    container: Container, model: str | None, *, rebuild: bool = False, progress: Progress | None = None
+    container: Container,
+    model: str | None,
+    *,
+    rebuild: bool = False,
+    threads: int | None = None,
+    progress: Progress | None = None,
 ) -> SyncReport:
     """Bring one index up to date, made if it is not there, made anew if it is damaged or `rebuild` says so."""
-    model = model or next(filter(is_known, index_files(container)), DEFAULT_MODEL)
-    embedder = find_embedder(model)
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot compute anything", hint="Give it at least 1.")
+    embedder = embedder_of(container, model or models_of(container)[0], threads=threads)
+    model = embedder.model
     if not container.writable:
         with container.lock():  # an archive says how to go on
             pass
@@ -63,8 +70,8 @@ def sync_index(
         return SyncReport(model, pages=pages, pending=pages, unavailable=reason)
     if missing and not any(map(is_page, container.names())):
         return SyncReport(model, notes=["the field has no pages"])
-    if rebuild:
-        return _rebuilt(container, model, embedder, progress)
+    if rebuild:  # whose vectors may have another length than those that are there
+        return _rebuilt(container, model, find_embedder(embedder.spec, threads=threads), progress)
     try:
         return _synced(container, model, embedder, progress)
     except IndexUnreadableError:
@@ -74,6 +81,11 @@ def sync_index(
         report = _synced(container, model, embedder, progress)
         report.notes.insert(0, f"{error}: it was made anew")
         return report
+
+
+def models_of(container: Container) -> list[str]:
+    """The models whose indexes the field has and whose embedders are known; the default one without any."""
+    return [code for code in index_files(container) if has_embedder(container, code)] or [DEFAULT_MODEL]
 
 
 def _synced(container: Container, model: str, embedder: Embedder, progress: Progress | None) -> SyncReport:
@@ -144,10 +156,7 @@ def index_status(container: Container) -> list[IndexStatus]:
 
 def _status(container: Container, model: str, filename: str) -> IndexStatus:
     size = container.entry(filename).size
-    try:
-        dimensions = find_embedder(model).dimensions
-    except UnknownModelError:
-        dimensions = None
+    dimensions = dimensions_of(model)
     try:
         store = open_index(container, model, dimensions)
         try:

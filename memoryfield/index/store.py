@@ -281,6 +281,11 @@ class IndexStore:
                 [(f"current by {fingerprint.split(':')[0]}", fingerprint) for fingerprint in fingerprints],
             )
 
+    @property
+    def embedder(self) -> str:
+        """The spec of the embedder that the index was last synced with; empty where that is not known."""
+        return str(self._meta().get("embedder", ""))
+
     def counts(self) -> tuple[int, int | None]:
         """How many vectors there are, and their dimensions (None without any)."""
         count = self.count("SELECT count(*) FROM pages")
@@ -355,6 +360,10 @@ class IndexStore:
         # A vector of other bytes stays until there is a new one, with its own sha256 and time; the old words go.
         self.connection.execute("UPDATE pages SET frontmatter = ? WHERE filename = ?", (frontmatter, record.filename))
         self._date_vector(record.filename, last_modified)
+
+    def note_embedder(self, spec: str) -> None:
+        """Remember whom the vectors are from: a later sync asks the same server."""
+        self.connection.execute("INSERT OR REPLACE INTO memoryfield_meta VALUES ('embedder', ?)", (spec,))
 
     def _date_vector(self, filename: str, last_modified: str) -> None:
         """Give a vector its file's time, if it is of the file's bytes: other tools may go by the time alone."""

@@ -129,6 +129,9 @@ def sync(
     embedder stops answering, the rest is stored without vectors, and the report says why.
     """
     store.prepare()
+    if embedder is not None and store.embedder != embedder.spec:
+        with store.transaction():
+            store.note_embedder(embedder.spec)
     changes = changes or look(container, store)
     report = SyncReport(store.model, pages=len(changes.entries))
     if wrong := store.wrong_length():
@@ -140,7 +143,7 @@ def sync(
     done = 0
     if progress:
         progress(0, len(names))
-    for batch in _batches(names, changes.entries, embedder.batch if embedder else 256):
+    for batch in _batches(names, changes.entries, lambda: embedder.batch if embedder else 256):
         run.batch(batch)
         done += len(batch)
         if progress:
@@ -149,12 +152,12 @@ def sync(
     return report
 
 
-def _batches(names: Sequence[str], entries: dict[str, Entry], most: int) -> Iterator[list[str]]:
-    """Names in batches, bounded in number and in the bytes that their pages take."""
+def _batches(names: Sequence[str], entries: dict[str, Entry], most: Callable[[], int]) -> Iterator[list[str]]:
+    """Names in batches, bounded in number (asked anew for each) and in the bytes that their pages take."""
     batch: list[str] = []
     size = 0
     for name in names:
-        if batch and (len(batch) == most or size + entries[name].size > BATCH_BYTES):
+        if batch and (len(batch) >= most() or size + entries[name].size > BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append(name)

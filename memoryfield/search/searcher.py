@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..containers import Container, open_container
+from ..embedders import find_embedder
 from ..errors import MemoryfieldError, UsageError
+from ..index.files import has_embedder
 from ..index.store import DAMAGE, IndexStore
 from .ask import Ask, Options, Query, read_options, read_query
 from .hits import make_hit, within_budget
@@ -48,9 +50,8 @@ class Searcher:
     def __init__(self, containers: Sequence[Container], **options: Unpack[Options]) -> None:
         self._ask = read_options(options)
         self._vectors = Vectors()
-        if self._ask.model:
-            self._vectors.embedder(self._ask.model)
         self._fields = [_Field(container, container.name, self._ask, self._vectors) for container in containers]
+        self._check_model(containers)
         self._broken: list[tuple[str, Exception]] = []
         self._opened: list[Container] = []
 
@@ -88,6 +89,16 @@ class Searcher:
         for location, container in found:  # two of one name are told apart by their places
             name = container.name if names.count(container.name) == 1 else location
             self._fields.append(_Field(container, name, self._ask, self._vectors))
+        self._check_model(self._opened)
+
+    def _check_model(self, containers: Sequence[Container]) -> None:
+        """A model that is asked for must be known, or be that of an index that one of the fields has.
+
+        Raises:
+            UnknownModelError: it is neither.
+        """
+        if self._ask.model and containers and not any(has_embedder(field, self._ask.model) for field in containers):
+            find_embedder(self._ask.model)
 
     def _check_any_left(self, left: bool) -> None:
         if left:
@@ -258,9 +269,9 @@ class _Field:
 
     def expect(self, texts: list[str]) -> None:
         """Make the vectors of coming queries, and compare them with the pages, all at once."""
-        if self.model is None or len(texts) < 2:
+        if self._source is None or self.model is None or self._source.spec is None or len(texts) < 2:
             return
-        vectors = self._vectors.make(self.model, texts)
+        vectors = self._vectors.make(self._source.spec, texts)
         if vectors and isinstance(self._nearest, Matrix):
             self._nearest.compare(vectors)
 

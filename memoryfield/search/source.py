@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..containers import Container
-from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, page_input
+from ..embedders import DEFAULT_MODEL, MODELS, Embedder, code_of_spec, dimensions_of, page_input
 from ..errors import (
     EmbedderError,
     IndexFileError,
@@ -19,7 +19,7 @@ from ..errors import (
     UnknownModelError,
 )
 from ..index import cache
-from ..index.files import discard_index, index_files, open_index
+from ..index.files import discard_index, embedder_of, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..names import is_page
 from .ask import Ask, Query
@@ -65,22 +65,20 @@ class _Making:
 
 
 class Vectors:
-    """Each query's vector by each model, made once for all the fields that are searched."""
+    """Each query's vector by each embedder (named by its spec), made once for all the fields that are searched."""
 
     def __init__(self) -> None:
         self._embedders: dict[str, Embedder] = {}
         self._making: dict[tuple[str, str], _Making] = {}
         self._made: dict[tuple[str, str], bytes] = {}
 
-    def embedder(self, model: str) -> Embedder:
-        """The embedder of a model.
+    def share(self, embedder: Embedder) -> Embedder:
+        """The one embedder of this spec, which is this one if there is no other yet."""
+        return self._embedders.setdefault(embedder.spec, embedder)
 
-        Raises:
-            UnknownModelError: nobody knows it.
-        """
-        if model not in self._embedders:
-            self._embedders[model] = find_embedder(model)
-        return self._embedders[model]
+    def embedder(self, spec: str) -> Embedder:
+        """The embedder that is shared under this spec."""
+        return self._embedders[spec]
 
     def begin(self, model: str, text: str) -> None:
         """Let a vector be made, while the caller does something else."""
@@ -123,8 +121,8 @@ class Vectors:
 class Source:
     """A field that is searched: its index is chosen with the first query, and stays.
 
-    `store` is that index, and `model` the code of the vectors that serve, or None where words alone
-    are searched.
+    `store` is that index, `model` the code of the vectors that serve, or None where words alone are
+    searched, and `spec` that of its embedder, or None where none is known.
     """
 
     def __init__(self, container: Container, ask: Ask, vectors: Vectors) -> None:
@@ -132,11 +130,12 @@ class Source:
         self.ask = ask
         self.vectors = vectors
         self.model: str | None = None
+        self.spec: str | None = None
         self._chosen: list[str] = []
         self._fresh: dict[str, list[str]] = {}
         self._store: IndexStore | None = None
         self._files = index_files(container)
-        self._codes = [ask.model] if ask.model else list(self._files)
+        self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
 
@@ -188,9 +187,9 @@ class Source:
 
     def vector(self, query: Query) -> bytes | None:
         """The query's vector by the chosen model; None, and a note, where words alone have to do."""
-        if self.model is None:
+        if self.model is None or self.spec is None:
             return None
-        return self.vectors.get(self.model, query.text)
+        return self.vectors.get(self.spec, query.text)
 
     def give_up(self, error: apsw.Error | UnicodeDecodeError) -> None:
         """The index failed while it was read: made anew if it is damaged and ours, else passed over.
@@ -228,9 +227,9 @@ class Source:
         embedder: Embedder | None = None
         if self.ask.mode != "keyword":
             try:
-                embedder = self.vectors.embedder(code)
+                embedder = self.vectors.share(embedder_of(self.container, self.ask.model or code))
                 if query:
-                    self.vectors.begin(code, query.text)
+                    self.vectors.begin(embedder.spec, query.text)
             except UnknownModelError:
                 silent.append(f"no embedder is known for the index of {code}")
         store = self._open(code)
@@ -245,8 +244,8 @@ class Source:
             if not store.counts()[0]:
                 silent.append(f"the index of {code} holds no vectors")
                 return store, False
-            if query:
-                self.vectors.get(code, query.text)
+            if query and embedder:
+                self.vectors.get(embedder.spec, query.text)
         except MemoryfieldError as error:
             silent.append(f"{code} was not used: {error}")
             return store, False
@@ -254,6 +253,7 @@ class Source:
             self._store = store
             self.give_up(error)
             return self._try(code, query, silent) if code in self._codes else (None, False)
+        self.spec = embedder.spec if embedder else None
         return store, True
 
     def _open(self, code: str) -> IndexStore | None:
@@ -264,11 +264,11 @@ class Source:
             self._chosen.append(str(error))
             return None
         except IndexFileError as error:
+            if not index_files(self.container).get(code):
+                self._chosen.append(f"{error}: run `memoryfield embed --model {self.ask.model or code}`")
+                return None
             if code not in MODELS:
                 return None  # somebody's own database, and not ours to make anew
-            if not index_files(self.container).get(code):
-                self._chosen.append(f"{error}: run `memoryfield embed --model {code}`")
-                return None
             self._chosen.append(f"{error}{': it is made anew' if self.container.writable else ''}")
         return self._recreate(code)
 
@@ -294,7 +294,7 @@ class Source:
 
     def freshen(self) -> None:
         """Bring the chosen index up to date once more."""
-        self._freshen(self.store, self.vectors.embedder(self.model) if self.model else None)
+        self._freshen(self.store, self.vectors.embedder(self.spec) if self.spec else None)
 
     def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
         """Bring the index up to date, if little has changed; say what is missing otherwise."""

@@ -62,7 +62,8 @@ def write_field(folder: Path, count: int, size: int, seed: int = 7) -> None:
 class FreeEmbedder:
     """An embedder whose own time is next to nothing: vectors from a seeded generator, of unit length."""
 
-    model = MODEL
+    model = spec = MODEL
+    where = "here"
     dimensions: int | None = DIMENSIONS
     batch = 256
 

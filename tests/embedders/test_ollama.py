@@ -13,10 +13,13 @@ from collections.abc import Callable
 import pytest
 
 from memoryfield.embedders import find_embedder
-from memoryfield.embedders.ollama import ATTEMPTS, OllamaEmbedder
+from memoryfield.embedders.ollama import OllamaEmbedder
+from memoryfield.embedders.remote import QUERY
+from memoryfield.embedders.specs import parse
 from memoryfield.errors import EmbedderError, EmbedderUnavailableError
 
 from ..doubles.ollama_server import BUSY, NAN_IN_VECTOR, Answer, OllamaServer, hashed_vector
+from ..doubles.openai_server import OpenAIServer
 
 TEXTS = ["carbon steel woks", "poems about the sea", "time zones in SQLite"]
 
@@ -88,8 +91,9 @@ def test_no_texts_give_no_vectors(ollama: OllamaServer) -> None:
 
 
 def test_dimensions_that_were_not_known_are_those_of_the_first_answer(ollama: OllamaServer) -> None:
-    embedder = OllamaEmbedder("some-model", "nomic-embed-text")
+    embedder = OllamaEmbedder(parse("ollama:some-model"))
     assert embedder.dimensions is None
+    ollama.models.append("some-model")
     embedder.embed_query("wok")
     assert embedder.dimensions == 768
     ollama.answer = "short"
@@ -101,7 +105,7 @@ def test_dimensions_that_were_not_known_are_those_of_the_first_answer(ollama: Ol
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 429])
-@pytest.mark.parametrize("times", [1, ATTEMPTS - 1])
+@pytest.mark.parametrize("times", [1, QUERY.attempts - 1])
 def test_a_failure_that_passes_is_waited_for(status: int, times: int, ollama: OllamaServer) -> None:
     ollama.failures = [(status, "for now")] * times
     assert is_vector_of(nomic().embed_query("wok"), "wok")
@@ -166,11 +170,27 @@ def test_an_address_that_is_none_is_said(host: str, monkeypatch: pytest.MonkeyPa
     assert nomic().unavailable()
 
 
+@pytest.mark.parametrize("host", ["http://me:hunter2@localhost:eleven", "http://me:hunt/er2@localhost"])
+def test_a_password_in_an_address_that_is_none_is_not_told(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", host)
+    said = nomic().unavailable() + nomic().where
+    assert "OLLAMA_HOST should be like localhost:11434" in said
+    assert "hunt" not in said
+
+
+def test_a_key_that_the_package_sends_is_not_told(ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "abcdef0123456789")
+    ollama.failures = [(403, "abcdef0123456789 may not do that")]
+    with pytest.raises(EmbedderError, match=r"[*]{16} may not do that"):
+        nomic().embed_query("wok")
+    assert ollama.requests[0].headers["authorization"] == "Bearer abcdef0123456789"
+
+
 IN_A_NEW_PROCESS = """
 from memoryfield.embedders import find_embedder
-from memoryfield.embedders import ollama as module
+from memoryfield.embedders import remote
 from memoryfield.errors import EmbedderUnavailableError
-module.FIRST_WAIT = 0.001
+remote.FIRST_WAIT = 0.001
 embedder = find_embedder("nomic-embed-text-v1.5")
 assert embedder.unavailable()
 for ask in (lambda: embedder.embed_query("wok"), lambda: embedder.embed_pages(["wok"])):
@@ -213,6 +233,16 @@ def test_a_missing_model_is_said_with_what_to_do(ollama: OllamaServer) -> None:
         nomic().embed_pages(TEXTS)
     assert len(ollama.requests) == 2
     assert "ollama pull" in nomic().unavailable()
+
+
+def test_a_server_that_is_no_ollama_is_said(
+    ollama: OllamaServer, openai: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", openai.address)
+    assert f"what answers at {openai.address} is no Ollama server" in nomic().unavailable()
+    with pytest.raises(EmbedderUnavailableError, match="is no Ollama server"):
+        nomic().embed_query("wok")
+    assert ollama.received == []
 
 
 def test_a_server_with_the_model_is_available(ollama: OllamaServer) -> None:

@@ -24,7 +24,7 @@ from memoryfield.index.files import discard_index, index_files, open_index
 from memoryfield.index.status import IndexStatus, follow, index_status, sync_index
 from memoryfield.index.sync import SyncReport
 
-from ..doubles.ollama_server import OllamaServer
+from ..doubles.ollama_server import OllamaServer, hashed_vectors
 
 NOMIC = "nomic-embed-text-v1.5"
 NAME = f"{NOMIC}.sqlite3"
@@ -73,7 +73,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The index of the thirty pages, embedded by Ollama's double: made once."""
     place = tmp_path_factory.mktemp("once")
     thirty_pages(place)
-    with OllamaServer() as server, pytest.MonkeyPatch.context() as patch:
+    with OllamaServer(make_vectors=hashed_vectors) as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OLLAMA_HOST", server.host)
         patch.setenv("NO_PROXY", "127.0.0.1")
         assert sync_index(open_container(place), NOMIC).embedded == 30
@@ -200,7 +200,10 @@ def test_rebuilding_without_a_server_loses_no_vectors(folder: Path, embedded: Co
     assert len(rows(folder / NAME)) == 30
 
 
-def test_a_server_that_dies_half_way_leaves_what_it_gave(folder: Path, field: Container, ollama: OllamaServer) -> None:
+def test_a_server_that_dies_half_way_leaves_what_it_gave(
+    folder: Path, field: Container, ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryfield.embedders.remote.FIRST_BATCH", 16)
     ollama.dies_after = 1
     report = sync_index(field, NOMIC)
     assert (report.added, report.embedded, report.pending) == (30, 16, 14)

@@ -47,7 +47,8 @@ def vector_of(text: str, dimensions: int = DIMENSIONS) -> bytes:
 class CountingEmbedder:
     """An embedder of hashed words that notes what it was given, and fails where it is told to."""
 
-    model = MODEL
+    model = spec = MODEL
+    where = "here"
 
     def __init__(self, *, batch: int = 4, fails_at: str = "", last_batches: int | None = None) -> None:
         self.dimensions: int | None = DIMENSIONS

@@ -81,7 +81,8 @@ def with_cosine(query: bytes, cosine: float, seed: str = "") -> bytes:
 class ChosenVectors:
     """An embedder that costs nothing: it looks up each page's text."""
 
-    model = MODEL
+    model = spec = MODEL
+    where = "here"
     batch = 64
 
     def __init__(self, vectors: Mapping[str, bytes]) -> None:
