@@ -70,7 +70,7 @@ UNSPACED = (
 
 
 _BEYOND = re.compile("[^\x00-\u0dff\u2000-\u2bff]")
-_SIGNS = re.compile(r"(?<=\w)[+#]+(?!\w)")
+_SIGNS = re.compile(r"[+#](?<=\w[+#])[+#]*(?!\w)")  # a sign first: that is quickly looked for
 """What tells C++ and C# from C: the tokenizer would pass over it."""
 
 
