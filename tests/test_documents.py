@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from memoryfield import Field
+
 from . import console
+from .doubles.ollama_server import OllamaServer
+from .doubles.openai_server import OpenAIServer
 
 ROOT = Path(__file__).parent.parent
 
@@ -43,6 +47,30 @@ def test_the_library_example_in_the_readme(tmp_path: Path) -> None:
     )
     assert "storage.md" in done.stdout
     assert re.search(r"^[0-9a-f]{64}$", done.stdout, re.M)
+
+
+def test_the_servers_example_in_the_readme(tmp_path: Path) -> None:
+    """With doubles in the place of the servers; nothing is pulled."""
+    block = re.search(
+        r"^With a server running:\n\n```text\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"), re.M | re.S
+    )
+    assert block
+    ollama = OllamaServer(models=["nomic-embed-text:latest", "bge-m3:latest"])
+    openai = OpenAIServer(models=["text-embedding-bge-m3"], dimensions=1024)
+    with ollama, openai, Field.create(tmp_path / "notes") as field:
+        for name in ("one", "two"):
+            field.write(name, f"Page {name}.")
+        shown = (
+            block[1]
+            .replace("ollama pull nomic-embed-text && ", "")
+            .replace("http://localhost:1234/v1", openai.base_url)
+        )
+        (document := tmp_path / "example.md").write_text(f"```console\n{shown}```\n", encoding="utf-8")
+        expected = console.examples(document)
+        servers = {"OLLAMA_HOST": ollama.host, "NO_PROXY": "127.0.0.1"}
+        printed = console.run(expected, tmp_path, {**console.environment(), **servers})
+    for example, output in zip(expected, printed, strict=True):
+        assert console.masked(output) == console.masked("\n".join(example.output)), example.command
 
 
 @pytest.mark.parametrize("name", ["README.md", "samples/README.md", "tests/README.md"])
