@@ -119,6 +119,27 @@ def unit_vector(values: Sequence[float], dimensions: int | None, what: str) -> V
     return struct.pack(f"<{len(values)}f", *values)
 
 
+def unit_vectors(found: Sequence[Sequence[float]], dimensions: int | None, what: str) -> list[Vector]:
+    """The same for many, a good deal quicker where there is nothing wrong with any.
+
+    Raises:
+        EmbedderError: as for the first that is wrong.
+    """
+    import_library("numpy")
+    import numpy as np
+
+    try:
+        values = np.array(found, dtype=np.float64)
+    except (ValueError, TypeError):  # of several lengths
+        values = np.zeros((0, 0))
+    sound = values.ndim == 2 and values.size and values.shape[1] == (dimensions or values.shape[1])
+    if sound and np.isfinite(values).all() and (greatest := np.abs(values).max(axis=1, keepdims=True)).all():
+        values /= greatest  # so that no square overflows
+        values /= np.linalg.norm(values, axis=1, keepdims=True)
+        return [row.tobytes() for row in values.astype("<f4")]
+    return [unit_vector(one, dimensions, what) for one in found]
+
+
 def mean_vector(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
     """The weighted mean of unit vectors, of unit length again."""
     dimensions = len(vectors[0]) // 4

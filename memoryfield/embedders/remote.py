@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import EmbedderError, EmbedderUnavailableError
-from .base import Vector, mean_vector, unit_vector
+from .base import Vector, mean_vector, unit_vector, unit_vectors
 from .specs import Spec
 
 T = TypeVar("T")
@@ -47,6 +47,8 @@ MAX_BATCH = 256
 QUICK, SLOW = 2.0, 20.0
 """Seconds for a batch: under the one, the next is larger; over the other, it is smaller, so that progress is seen."""
 
+MANY = 16
+"""Vectors for which numpy pays."""
 MAX_FAULT = 200
 """Characters of what a server says of an error."""
 _TOO_LONG = (
@@ -165,6 +167,8 @@ class RemoteEmbedder(ABC):
         if len(found) != len(texts):
             raise EmbedderError(f"{self._name} gave {len(found)} vectors for {len(texts)} texts")
         self.dimensions = self.dimensions or Counter(map(len, found)).most_common(1)[0][0]
+        if len(found) >= MANY:
+            return unit_vectors(found, self.dimensions, self._name)
         return [unit_vector(values, self.dimensions, self._name) for values in found]
 
     def _ask(self, call: Callable[[], T], patience: Patience) -> T:

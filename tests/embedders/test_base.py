@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryfield.embedders import DEFAULT_MODEL, MODELS, dimensions_of, find_embedder, page_input
-from memoryfield.embedders.base import mean_vector, unit_vector
+from memoryfield.embedders.base import mean_vector, unit_vector, unit_vectors
 from memoryfield.errors import EmbedderError, EmbedderUnavailableError, UnknownModelError
 from memoryfield.names import MAX_PAGE_BYTES
 
@@ -51,6 +51,16 @@ def test_a_vector_is_stored_as_little_endian_float32() -> None:
 def test_what_is_no_vector_is_refused_by_name(values: list[float], message: str) -> None:
     with pytest.raises(EmbedderError, match=f"^woks.md: .*{message}"):
         unit_vector(values, 3, "woks.md")
+    with pytest.raises(EmbedderError, match=f"^woks.md: .*{message}"):
+        unit_vectors([[1.0, 2.0, 3.0], values, [3.0, 2.0, 1.0]], 3, "woks.md")
+
+
+@pytest.mark.parametrize("length", [None, 3])
+def test_many_vectors_at_once_are_those_made_one_by_one(length: int | None) -> None:
+    many = [[3.0, 0.0, -4.0], [1e200, 1e200, 0.0], [5e-324, 0.0, 0.0], [0.1, 0.2, 0.3]]
+    alone = [numbers(unit_vector(values, 3, "text")) for values in many]
+    made = [numbers(vector) for vector in unit_vectors(many, length, "text")]
+    assert made == [pytest.approx(one, rel=1e-6) for one in alone]
 
 
 @pytest.mark.parametrize("values", [[1e154] * 3, [1e200, 1e200, 0.0], [1e-200, 1e-200, 0.0], [5e-324, 0.0, 0.0]])
