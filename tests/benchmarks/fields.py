@@ -37,13 +37,9 @@ def pages(count: int, size: int, seed: int = 7) -> Iterator[tuple[str, str]]:
             f'---\ntitle: "{title}"\nuuid: {rng.getrandbits(32):08x}-0000-4000-8000-{number:012d}\n'
             f'created: "2026-01-01T00:00:00Z"\nupdated: "2026-01-02T00:00:00Z"\n---\n\n# {title}\n\n'
         )
-        body: list[str] = []
-        length = len(head)
-        while length < size:
-            word = rng.choices(words, cum_weights=weights)[0] + (".\n\n" if rng.random() < 0.02 else " ")
-            body.append(word)
-            length += len(word)
-        yield f"page-{number:06d}.md", (head + "".join(body))[: size - 1] + "\n"
+        drawn = rng.choices(words, cum_weights=weights, k=size // 5)  # a word and its space: about 7 bytes
+        body = ".\n\n".join(" ".join(drawn[place : place + 50]) for place in range(0, len(drawn), 50))
+        yield f"page-{number:06d}.md", (head + body)[: size - 1] + "\n"
 
 
 def write_field(folder: Path, count: int, size: int, seed: int = 7) -> None:
