@@ -231,7 +231,6 @@ def _settle(container: Container, copy: IndexStore) -> None:
         sync(container, copy, None)
         with copy.transaction():
             copy.remove_stale_vectors()
-            copy.forget_words()
         sync(container, copy, None)  # nothing is left to do but to note that all is settled
         return
     stale: list[str] = []

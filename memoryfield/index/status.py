@@ -140,7 +140,7 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
                     store.rename(name, new)
                 else:
                     store.remove([name])
-                    store.forget_words()
+            store.forget_words()
         except (apsw.Error, *DAMAGE) as error:
             notes.append(f"{filename} could not follow: {error}")
         finally:

@@ -15,6 +15,11 @@ from . import schema
 
 BUSY_TIMEOUT_MS = 30_000
 
+WRITE_CACHE_KB = 16 << 10
+"""A transaction that does not fit into the cache keeps readers out long before its end."""
+MERGE_PAGES = 1_000
+"""So many database pages of the keyword table are merged in one transaction: about a tenth of a second."""
+
 LATEST_NS = 2**63 - 1
 """The latest file time, in nanoseconds since 1970, that SQLite can hold: in the year 2262."""
 EARLIEST_NS = -62_135_596_800 * 1_000_000_000
@@ -115,8 +120,10 @@ class IndexStore:
             connection = apsw.Connection(str(path), flags=flags)
             connection.set_busy_timeout(timeout_ms)
             try:
-                if create and not path.stat().st_size:
-                    connection.pragma("page_size", 8192)
+                if create:
+                    connection.pragma("cache_size", -WRITE_CACHE_KB)
+                    if not path.stat().st_size:
+                        connection.pragma("page_size", 8192)
                 return cls._checked(connection, name, model, dimensions, writable, create)
             except BaseException:
                 connection.close()
@@ -148,7 +155,7 @@ class IndexStore:
         create: bool,
     ) -> "IndexStore":
         store = cls(connection, model, dimensions, writable=writable)
-        _set_up(connection)
+        _set_up(connection, mapped=not create)
         store._check(name, create)
         return store
 
@@ -379,7 +386,9 @@ class IndexStore:
         if row:
             self.connection.execute("DELETE FROM memoryfield_keyword WHERE rowid = ?", row)
             self.connection.execute("DELETE FROM memoryfield_files WHERE id = ?", row)
-            self.connection.execute("INSERT OR IGNORE INTO memoryfield_meta VALUES ('traces', 'of deleted words')")
+            self.connection.execute(
+                "INSERT OR REPLACE INTO memoryfield_meta VALUES ('traces', lower(hex(randomblob(8))))"
+            )
 
     def touch(self, filename: str, size: int, mtime_ns: int, crc32: int, indexed_ns: int) -> None:
         """The file has another time and the same bytes."""
@@ -421,14 +430,33 @@ class IndexStore:
         return self.has_own_tables and "traces" in self._meta()
 
     def forget_words(self) -> None:
-        """Take the words of deleted rows out of the file; until then, the keyword table keeps them."""
-        if self.has_traces:
-            self.connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
-            self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces'")
+        """Take the words of deleted rows out of the file; until then, the keyword table keeps them.
+
+        Transactions of its own: in a large field this takes seconds, and none is to be kept waiting so long.
+        """
+        while self.has_traces:
+            self._merge_words()
+
+    def _merge_words(self) -> None:
+        """Merge the keyword table into one segment; done if nobody deleted any more words meanwhile."""
+        seen = self._meta().get("traces")
+        at_once = -MERGE_PAGES  # the first call puts all segments on one level, so that they become one
+        merging = True
+        while merging:
+            with self.transaction():
+                before = self.connection.total_changes()
+                self.connection.execute(
+                    "INSERT INTO memoryfield_keyword (memoryfield_keyword, rank) VALUES ('merge', ?)", (at_once,)
+                )
+                merging = self.connection.total_changes() - before >= 2  # else all is merged, says FTS5
+                if not merging:
+                    self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces' AND value = ?", (seen,))
+            at_once = MERGE_PAGES
 
 
-def _set_up(connection: apsw.Connection) -> None:
-    for pragma, value in (("mmap_size", 1 << 30), ("secure_delete", True), ("temp_store", "memory")):
+def _set_up(connection: apsw.Connection, *, mapped: bool = True) -> None:
+    """Mapped pages count as memory: a search wants them for their speed, a sync would map the whole file."""
+    for pragma, value in (("mmap_size", mapped << 30), ("secure_delete", True), ("temp_store", "memory")):
         connection.pragma(pragma, value)
 
 

@@ -86,6 +86,7 @@ def look(container: Container, store: IndexStore) -> Changes:
     entries = {entry.name: entry for entry in container.entries() if is_page(entry.name)}
     rows = store.rows()
     suspects = [entry for name, entry in entries.items() if name not in rows or not _same(entry, rows[name])]
+    suspects.sort()  # rows that come in order cost the least
     suspected = {entry.name for entry in suspects}
     pending = [name for name, row in rows.items() if row.pending and name in entries and name not in suspected]
     removed = [name for name in rows if name not in entries]
@@ -295,9 +296,7 @@ class _Run:
         """Drop what is gone, take out its words, and count."""
         self._drop([name for names in self.gone.values() for name in names])
         self._drop_unlisted()
-        if self.store.has_traces:
-            with self.store.transaction():
-                self.store.forget_words()
+        self.store.forget_words()
         rows = self.store.rows()
         report = self.report
         known = {name for name, _ in report.failed}

@@ -10,7 +10,8 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import apsw
 import pytest
 
 from memoryfield.errors import IndexFileError
+from memoryfield.index import store as module
 from memoryfield.index.store import IndexStore, Record, iso_time
 
 MODEL = "all-MiniLM-L6-v2"
@@ -380,6 +382,59 @@ def test_a_page_whose_row_id_is_used_again_keeps_its_own_words(store: IndexStore
     put(store, record("c.md", text="gamma"), record("a.md", text="delta"))
     found = {word: matches(store, word) for word in ("alpha", "beta", "gamma", "delta")}
     assert found == {"alpha": [], "beta": [], "gamma": ["c.md"], "delta": ["a.md"]}
+
+
+def shared(number: int, word: str) -> Record:
+    return record(f"{number:04}.md", f"{word} " + " ".join(f"w{number}x{other}" for other in range(200)))
+
+
+def deleted(path: Path, name: str) -> None:
+    """Another process takes a page out."""
+    with closing(IndexStore.open(path, MODEL, DIMENSIONS)) as other, other.transaction():
+        other.remove([name])
+
+
+def test_words_are_forgotten_in_short_transactions(
+    store: IndexStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        put(store, shared(number, "qohiddum" if number == 7 else "plain"))
+    monkeypatch.setattr(module, "MERGE_PAGES", 2)
+    deleted(path, "0007.md")
+    began: list[str] = []
+    store.connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: began.append(event["sql"]))
+    store.forget_words()
+    store.connection.trace_v2(0, None)
+    assert began.count("BEGIN IMMEDIATE") > 3
+    assert b"qohiddum" not in path.read_bytes()
+    assert not store.has_traces
+    assert matches(store, "plain") == [f"{number:04}.md" for number in range(40) if number != 7]
+
+
+@pytest.mark.parametrize("moment", range(1, 5))
+def test_words_that_are_deleted_while_others_are_forgotten_go_too(
+    moment: int, store: IndexStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store.transaction():
+        for number in range(20):
+            store.put(shared(number, {7: "qohiddum", 9: "zutitlum"}.get(number, "plain")))
+    monkeypatch.setattr(module, "MERGE_PAGES", 2)
+    deleted(path, "0007.md")
+    transaction = store.transaction
+    taken = count(1)
+
+    @contextmanager
+    def and_then() -> Iterator[None]:
+        with transaction():
+            yield
+        if next(taken) == moment:
+            deleted(path, "0009.md")
+
+    monkeypatch.setattr(store, "transaction", and_then)
+    store.forget_words()
+    assert next(taken) > moment, "not so many transactions: nothing was tried"
+    content = path.read_bytes()
+    assert [word for word in (b"qohiddum", b"zutitlum") if word in content] == []
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
