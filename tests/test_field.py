@@ -651,7 +651,7 @@ def test_the_index_follows_a_renamed_page(indexed: Field) -> None:
     indexed.rename("woks", "carbon-steel")
     assert index_rows(indexed) == ["carbon-steel.md", "pans.md", "pots.md"]
     [status] = indexed.indexes()
-    assert (status.embedded, status.out_of_date) == (3, 0)
+    assert (status.embedded, status.pending) == (3, 0)
     assert [hit.filename for hit in indexed.search("quibbleworthy", mode="keyword").results] == ["carbon-steel.md"]
 
 
@@ -659,7 +659,7 @@ def test_renaming_a_page_to_its_own_name_changes_nothing(indexed: Field) -> None
     assert indexed.rename("woks", "woks.md") == "woks.md"
     assert index_rows(indexed) == ["pans.md", "pots.md", "woks.md"]
     [status] = indexed.indexes()
-    assert (status.embedded, status.out_of_date) == (3, 0)
+    assert (status.embedded, status.pending) == (3, 0)
 
 
 def test_a_deleted_page_leaves_the_index_words_included(indexed: Field) -> None:
@@ -672,7 +672,7 @@ def test_a_deleted_page_leaves_the_index_words_included(indexed: Field) -> None:
     for word in (b"quibbleworth", b"Carbon Steel Woks", UUID.encode(), b"woks.md"):
         assert word not in content
     [status] = indexed.indexes()
-    assert (status.embedded, status.out_of_date) == (2, 0)
+    assert (status.embedded, status.pending) == (2, 0)
 
 
 def _another_tools_index(path: Path) -> None:

@@ -13,6 +13,9 @@ from .render import escaped, plural, say, size, styled
 
 app = command_group()
 
+SHOWN_FAILURES = 3
+"""So many pages that have no vector are named; `--json` names all."""
+
 
 @app.command(cls=PlainCommand)
 def create(
@@ -40,7 +43,7 @@ def create(
 
 @app.command(cls=PlainCommand)
 def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
-    """Tell what is in a field: pages, bytes, and each index with what is out of date.
+    """Tell what is in a field: pages, bytes, and each index with what is pending and what failed.
 
     \b
     Example:
@@ -71,10 +74,19 @@ def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
                 print(f"index {escaped(index.model)}: {escaped(index.problem)}; `memoryfield embed` makes it anew")
                 continue
             dimensions = f"{index.dimensions} dimensions" if index.dimensions else "no vectors"
-            counts = f"{index.embedded:,} embedded, {index.out_of_date:,} out of date, {index.failed:,} failed"
+            counts = f"{index.embedded:,} embedded, {index.pending:,} pending, {index.failed:,} failed"
+            counts += f", {index.gone:,} gone" if index.gone else ""
             print(f"index {escaped(index.model)}: {dimensions}, {counts}, {size(index.bytes)}")
+            _print_failures(index.failures)
         if not indexes:
             print("no index: run `memoryfield embed`")
+
+
+def _print_failures(failures: tuple[tuple[str, str], ...]) -> None:
+    for name, reason in failures[:SHOWN_FAILURES]:
+        print(f"  {escaped(name)}: {escaped(reason)}")
+    if len(failures) > SHOWN_FAILURES:
+        print(f"  and {len(failures) - SHOWN_FAILURES:,} more")
 
 
 @app.command(cls=PlainCommand)

@@ -29,20 +29,36 @@ FOLLOW_TIMEOUT_MS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """An index, in pages: `embedded` are up to date, `out_of_date` new, changed or gone, `failed` cannot be."""
+    """An index, in pages.
+
+    `embedded` have a vector of their present bytes; `pending` are new, changed, or still without one;
+    `failed` cannot have one, for the reasons in `failures`; `gone` are in the index alone.
+    """
 
     filename: str
     model: str
     dimensions: int | None
     bytes: int
-    embedded: int
-    out_of_date: int
-    failed: int
+    embedded: int = 0
+    pending: int = 0
+    failures: tuple[tuple[str, str], ...] = ()
+    gone: int = 0
     problem: str = ""
+
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether `embed` would find nothing to do, and nothing wrong."""
+        return not (self.pending or self.failures or self.gone or self.problem)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        names = ("filename", "model", "dimensions", "bytes", "embedded", "pending", "failed", "gone", "problem")
+        failures = [{"filename": name, "reason": reason} for name, reason in self.failures]
+        return {**{name: getattr(self, name) for name in names}, "failures": failures}
 
 
 def sync_index(
@@ -164,19 +180,22 @@ def _status(container: Container, model: str, filename: str) -> IndexStatus:
         finally:
             store.close()
     except (IndexFileError, *DAMAGE, apsw.Error) as error:
-        return IndexStatus(filename, model, dimensions, size, 0, 0, 0, str(error))
+        return IndexStatus(filename, model, dimensions, size, problem=str(error))
 
 
 def _counted(container: Container, store: IndexStore, filename: str, size: int) -> IndexStatus:
     changes = look(container, store)
-    changed = {entry.name for entry in really_changed(container, changes)}
-    rows = [row for name, row in changes.rows.items() if name in changes.entries and name not in changed]
+    unreadable: list[tuple[str, str]] = []
+    changed = {entry.name for entry in really_changed(container, changes, unreadable)}
+    unsure = changed.union(name for name, _ in unreadable)
+    rows = [row for name, row in changes.rows.items() if name in changes.entries and name not in unsure]
     return IndexStatus(
         filename=filename,
         model=store.model,
         dimensions=store.counts()[1] or store.dimensions,
         bytes=size,
         embedded=sum(bool(row.embedded) for row in rows),
-        out_of_date=len(changed) + len(changes.removed) + sum(row.pending for row in rows),
-        failed=sum(bool(row.fault) for row in rows),
+        pending=len(changed) + sum(row.pending for row in rows),
+        failures=(*unreadable, *((row.filename, row.fault) for row in rows if row.fault)),
+        gone=len(changes.removed),
     )

@@ -101,19 +101,53 @@ def _same(entry: Entry, row: Row) -> bool:
     return storable(entry.mtime_ns) == row.mtime_ns < row.indexed_ns - CLOCK_SLACK_NS
 
 
-def really_changed(container: Container, changes: Changes) -> list[Entry]:
-    """The suspects whose bytes are not those that the index knows."""
+def really_changed(
+    container: Container, changes: Changes, unreadable: list[tuple[str, str]] | None = None
+) -> list[Entry]:
+    """The suspects whose bytes are not those that the index knows.
+
+    One that cannot be read is among them, or goes with its reason into `unreadable`.
+    """
     changed: list[Entry] = []
     for entry in changes.suspects:
         row = changes.rows.get(entry.name)
         try:
-            if row is None or Page(entry.name, container.read(entry.name)).sha256 != row.sha256.hex():
+            if row is None:
+                if unreadable is not None:
+                    _read(container, entry.name, limit=1)
+                changed.append(entry)
+            elif _read(container, entry.name).sha256 != row.sha256.hex():
                 changed.append(entry)
         except FileNotFoundError:
             continue
-        except OSError:
-            changed.append(entry)
+        except _UnreadableError as error:
+            if unreadable is None:
+                changed.append(entry)
+            else:
+                unreadable.append((entry.name, str(error)))
     return changed
+
+
+class _UnreadableError(Exception):
+    """Why a page cannot be read, as a report says it."""
+
+
+def _read(container: Container, name: str, limit: int | None = None) -> Page:
+    """A page, or its first bytes.
+
+    Raises:
+        FileNotFoundError: it is gone.
+        _UnreadableError: it cannot be read, or is too large.
+    """
+    try:
+        entry = container.entry(name)
+        if entry.size > MAX_INDEXED:
+            raise _UnreadableError(f"is larger than {MAX_INDEXED:,} bytes, too large to be indexed")
+        return Page(name, container.read(name, limit), mtime_ns=entry.mtime_ns)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _UnreadableError(f"cannot be read: {error.strerror or error}") from error
 
 
 def sync(
@@ -193,15 +227,11 @@ class _Run:
         missing: list[str] = []
         for name in names:
             try:
-                entry = self.container.entry(name)
-                if entry.size > MAX_INDEXED:
-                    self.report.failed.append((name, f"is larger than {MAX_INDEXED:,} bytes, too large to be indexed"))
-                    continue
-                pages.append(Page(name, self.container.read(name), mtime_ns=entry.mtime_ns))
+                pages.append(_read(self.container, name))
             except FileNotFoundError:
                 missing.append(name)
-            except OSError as error:
-                self.report.failed.append((name, f"cannot be read: {error.strerror or error}"))
+            except _UnreadableError as error:
+                self.report.failed.append((name, str(error)))
         self._drop(missing)
         records = list(self._records(self._sorted_out(pages, moment), moment))
         if records:

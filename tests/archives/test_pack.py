@@ -342,7 +342,7 @@ def test_an_index_is_packed_and_works_in_the_archive_and_after_unpacking(
     assert query(content, sql) == query(before[INDEX], sql)
     with Field.open(target) as field:
         [status] = field.indexes()
-        assert (status.embedded, status.out_of_date) == (3, 0)
+        assert (status.embedded, status.pending) == (3, 0)
         assert [hit.filename for hit in field.search("flumboxically", mode="keyword").results] == ["woks.md"]
     unpack(target, tmp_path / "copy")
     report = Field.open(tmp_path / "copy").sync()

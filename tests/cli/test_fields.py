@@ -90,7 +90,7 @@ def test_info_counts_pages_and_bytes(kitchen: Path) -> None:
     assert "location" in told
 
 
-def test_info_tells_what_is_out_of_date_in_each_index(tmp_path: Path) -> None:
+def test_info_tells_what_is_pending_in_each_index(tmp_path: Path) -> None:
     kitchen = make_kitchen(tmp_path / "kitchen", embedded=True)
     write_page(kitchen, "lids.md", "Glass lids.\n", age=10)
     write_page(kitchen, "pans.md", "Other text.\n", age=10)
@@ -100,14 +100,37 @@ def test_info_tells_what_is_out_of_date_in_each_index(tmp_path: Path) -> None:
     human, told = forked("info", cwd=kitchen).out, forked("info", "--json", cwd=kitchen).json
     assert contents(kitchen) == before
     nomic, minilm = told["indexes"]
-    assert set(minilm) >= {"filename", "model", "dimensions", "bytes", "embedded", "out_of_date", "failed"}
+    assert set(minilm) >= {
+        "filename",
+        "model",
+        "dimensions",
+        "bytes",
+        "embedded",
+        "pending",
+        "failed",
+        "gone",
+        "failures",
+    }
     assert (minilm["filename"], minilm["model"], minilm["dimensions"]) == (INDEX, MODEL, 384)
-    assert (minilm["embedded"], minilm["out_of_date"]) == (1, 3)
+    assert (minilm["embedded"], minilm["pending"], minilm["failed"], minilm["gone"]) == (1, 2, 0, 1)
     assert minilm["bytes"] == (kitchen / INDEX).stat().st_size
     assert nomic["model"] == "nomic-embed-text-v1.5"
     assert nomic["problem"]
-    for fact in (MODEL, "384", "1 embedded", "3 out of date", "nomic-embed-text-v1.5"):
+    for fact in (MODEL, "384", "1 embedded", "2 pending", "1 gone", "nomic-embed-text-v1.5"):
         assert fact in human
+
+
+def test_info_names_pages_that_failed(tmp_path: Path) -> None:
+    kitchen = make_kitchen(tmp_path / "kitchen", embedded=True)
+    for number in range(5):
+        (kitchen / f"bad-{number}.md").write_bytes(b"caf\xe9")
+    assert forked("embed", cwd=kitchen).code == 1
+    human, (index,) = forked("info", cwd=kitchen).out, forked("info", "--json", cwd=kitchen).json["indexes"]
+    assert (index["embedded"], index["pending"], index["failed"]) == (3, 0, 5)
+    assert [failure["filename"] for failure in index["failures"]] == [f"bad-{number}.md" for number in range(5)]
+    assert "5 failed" in human
+    assert "  bad-2.md: not UTF-8: the byte 0xe9\n  and 2 more\n" in human
+    assert "bad-3.md" not in human
 
 
 def test_info_of_an_empty_field(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_an_interrupted_embed_keeps_what_is_done(tmp_path: Path) -> None:
     done = embedded_in(tmp_path / INDEX)
     assert 0 < done < total
     (index,) = forked("info", "--json", cwd=tmp_path).json["indexes"]
-    assert (index["embedded"], index["out_of_date"]) == (done, total - done)
+    assert (index["embedded"], index["pending"]) == (done, total - done)
 
 
 # search

@@ -442,7 +442,7 @@ def test_a_renamed_page_keeps_its_uuid_and_its_vector(tmp_path: Path) -> None:
     assert not (kitchen / "woks.md").exists()
     assert (kitchen / "steel-woks.md").read_text(encoding="utf-8") == WOKS
     index = forked("info", "--json", cwd=kitchen).json["indexes"][0]
-    assert (index["embedded"], index["out_of_date"]) == (3, 0)
+    assert (index["embedded"], index["pending"]) == (3, 0)
     found = forked("search", "carbon steel wok", "--mode", "keyword", "--json", cwd=kitchen).json
     assert [hit["filename"] for hit in found["results"]] == ["steel-woks.md"]
 

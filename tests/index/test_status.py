@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import sqlite3
 import sys
+import tempfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,10 @@ from memoryfield.embedders import DEFAULT_MODEL
 from memoryfield.errors import EmbedderUnavailableError, IndexFileError, ReadOnlyError, UnknownModelError
 from memoryfield.index.files import discard_index, index_files, open_index
 from memoryfield.index.status import IndexStatus, follow, index_status, sync_index
-from memoryfield.index.sync import SyncReport
+from memoryfield.index.sync import MAX_INDEXED, SyncReport
 
 from ..doubles.ollama_server import OllamaServer, hashed_vectors
+from ..support import no_privileges
 
 NOMIC = "nomic-embed-text-v1.5"
 NAME = f"{NOMIC}.sqlite3"
@@ -210,7 +213,7 @@ def test_a_server_that_dies_half_way_leaves_what_it_gave(
     assert ollama.host in report.unavailable
     assert len(rows(folder / NAME)) == 16
     status = status_of(field)
-    assert (status.embedded, status.out_of_date, status.failed) == (16, 14, 0)
+    assert (status.embedded, status.pending, status.failed) == (16, 14, 0)
 
 
 def test_one_page_that_the_server_fails_at_spoils_only_itself(
@@ -343,7 +346,7 @@ def test_a_deleted_page_leaves_the_index_words_included(folder: Path, embedded: 
     assert "29.md" not in rows(folder / NAME)
     assert len(rows(folder / NAME)) == 29
     assert b"xobodum" not in (folder / NAME).read_bytes()
-    assert status_of(embedded).out_of_date == 0
+    assert status_of(embedded).is_complete
 
 
 def test_a_deleted_page_leaves_every_index(folder: Path, embedded: Container, index: bytes) -> None:
@@ -361,7 +364,7 @@ def test_a_renamed_page_keeps_its_vector(folder: Path, embedded: Container, olla
     (folder / "29.md").rename(folder / "z.md")
     follow(embedded, "rename", "29.md", "z.md")
     assert rows(folder / NAME)[-1] == "z.md"
-    assert status_of(embedded).out_of_date == 0
+    assert status_of(embedded).is_complete
     assert sync_index(embedded, NOMIC).unchanged == 30
     assert ollama.embedded == []
 
@@ -400,13 +403,14 @@ def test_a_renamed_page_keeps_its_vector_in_the_index_of_another_tool_too(
 # what is in an index
 
 
-def test_the_status_counts_what_is_embedded_and_what_is_out_of_date(folder: Path, embedded: Container) -> None:
-    assert status_of(embedded) == IndexStatus(NAME, NOMIC, 768, (folder / NAME).stat().st_size, 30, 0, 0)
+def test_the_status_tells_embedded_pending_and_gone_pages_apart(folder: Path, embedded: Container) -> None:
+    assert status_of(embedded) == IndexStatus(NAME, NOMIC, 768, (folder / NAME).stat().st_size, 30)
     write(folder, "00.md", "changed")
     write(folder, "new.md", "new")
     (folder / "01.md").unlink()
     status = status_of(embedded)
-    assert (status.embedded, status.out_of_date, status.failed) == (28, 3, 0)
+    assert (status.embedded, status.pending, status.failed, status.gone) == (28, 2, 0, 1)
+    assert not status.is_complete
 
 
 def test_the_status_names_pages_that_cannot_be_embedded(folder: Path, embedded: Container) -> None:
@@ -414,7 +418,49 @@ def test_the_status_names_pages_that_cannot_be_embedded(folder: Path, embedded: 
     os.utime(folder / "00.md", ns=(OLD, OLD))
     sync_index(embedded, NOMIC)
     status = status_of(embedded)
-    assert (status.embedded, status.out_of_date, status.failed) == (29, 0, 1)
+    assert (status.embedded, status.pending, status.failed) == (29, 0, 1)
+    assert status.failures == (("00.md", "not UTF-8: the byte 0xe9"),)
+
+
+@pytest.fixture
+def public(folder: Path, embedded: Container) -> Iterator[Path]:
+    """The embedded pages in a folder that everybody can reach and write."""
+    with tempfile.TemporaryDirectory() as place:
+        shutil.copytree(folder, place, dirs_exist_ok=True)
+        Path(place).chmod(0o777)
+        (Path(place) / NAME).chmod(0o666)
+        yield Path(place)
+
+
+def unreadable_pages(public: Path) -> None:
+    """One changed, one new, one too large; and a new one without fault."""
+    write(public, "00.md", "changed").chmod(0)
+    write(public, "new.md", "new").chmod(0)
+    os.truncate(write(public, "large.md", "large"), MAX_INDEXED + 1)
+    write(public, "newer.md", "newer").chmod(0o666)
+
+
+def test_the_status_names_pages_that_cannot_be_read(public: Path) -> None:
+    unreadable_pages(public)
+    with no_privileges():
+        status = status_of(open_container(public))
+    assert (status.embedded, status.pending, status.failed, status.gone) == (29, 1, 3, 0)
+    reasons = dict(status.failures)
+    assert sorted(reasons) == ["00.md", "large.md", "new.md"]
+    assert reasons["00.md"] == reasons["new.md"] == f"cannot be read: {os.strerror(13)}"
+    assert "too large" in reasons["large.md"]
+
+
+def test_pages_that_cannot_be_read_are_named_and_the_others_go_in(public: Path, ollama: OllamaServer) -> None:
+    unreadable_pages(public)
+    with no_privileges():
+        report = sync_index(open_container(public), NOMIC)
+        status = status_of(open_container(public))
+    assert (report.added, report.embedded, report.pending) == (1, 1, 0)
+    assert sorted(name for name, _ in report.failed) == ["00.md", "large.md", "new.md"]
+    assert ollama.embedded == ["search_document: newer"]
+    assert status.embedded == 30
+    assert sorted(status.failures) == sorted(report.failed)
 
 
 def test_pages_written_and_embedded_just_now_are_up_to_date(tmp_path: Path, ollama: OllamaServer) -> None:
@@ -422,16 +468,16 @@ def test_pages_written_and_embedded_just_now_are_up_to_date(tmp_path: Path, olla
     container = open_container(tmp_path)
     sync_index(container, NOMIC)
     status = status_of(container)
-    assert (status.embedded, status.out_of_date) == (1, 0)
+    assert (status.embedded, status.pending) == (1, 0)
     write(tmp_path, "a.md", "other", time.time_ns())
     status = status_of(container)
-    assert (status.embedded, status.out_of_date) == (0, 1)
+    assert (status.embedded, status.pending) == (0, 1)
 
 
 def test_a_touched_page_is_up_to_date(folder: Path, embedded: Container) -> None:
     os.utime(folder / "00.md", ns=(OLD - 10**9, OLD - 10**9))
     status = status_of(embedded)
-    assert (status.embedded, status.out_of_date) == (30, 0)
+    assert (status.embedded, status.pending) == (30, 0)
 
 
 def test_the_status_of_an_index_of_an_unknown_model_is_told(folder: Path, embedded: Container) -> None:
@@ -446,7 +492,7 @@ def test_a_status_is_told_as_json_has_it(embedded: Container) -> None:
     assert told["filename"] == NAME
     assert told["embedded"] == 30
     assert set(told) == {
-        "filename", "model", "dimensions", "bytes", "embedded", "out_of_date", "failed", "problem",
+        "filename", "model", "dimensions", "bytes", "embedded", "pending", "failed", "gone", "problem", "failures",
     }  # fmt: skip
 
 
@@ -466,7 +512,7 @@ def test_an_index_in_an_archive_is_read_in_place_and_never_written(folder: Path,
     before = path.read_bytes()
     archive = open_container(path)
     status = status_of(archive)
-    assert (status.embedded, status.out_of_date) == (30, 0)
+    assert (status.embedded, status.pending) == (30, 0)
     with closing(open_index(archive, NOMIC, 768)) as store, store.transaction():
         store.remove(["00.md"])
     for rebuild in (False, True):

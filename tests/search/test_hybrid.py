@@ -389,7 +389,7 @@ def test_changes_are_found_without_embed(kitchen: Path) -> None:
     assert all(hit.semantic is not None for hit in found.results)
     assert {hit.filename for hit in searched(kitchen, "iron", mode="keyword").results} == {"woks.md", "griddles.md"}
     with Field.open(kitchen) as field:
-        assert [(index.embedded, index.out_of_date) for index in field.indexes()] == [(5, 0)]
+        assert [(index.embedded, index.pending) for index in field.indexes()] == [(5, 0)]
 
 
 def test_a_change_that_keeps_the_size_is_found(kitchen: Path) -> None:
@@ -535,7 +535,7 @@ def test_a_damaged_index_is_made_anew_with_a_word_about_it(kitchen: Path, damage
     assert any(MODEL in note for note in found.notes)
     assert searched(kitchen, mode="keyword").notes == []
     with Field.open(kitchen) as field:
-        assert [(index.embedded, index.out_of_date, index.problem) for index in field.indexes()] == [(5, 0, "")]
+        assert [(index.embedded, index.pending, index.problem) for index in field.indexes()] == [(5, 0, "")]
 
 
 @pytest.mark.parametrize("table", ["memoryfield_meta", "memoryfield_files", "memoryfield_keyword"])
