@@ -105,14 +105,16 @@ def test_a_name_in_the_index_that_is_not_utf8_is_damage_and_heals(notes: Path) -
         assert len(field.search("woks", mode="keyword", min_score=0).results) == 1
 
 
-def test_rebuilding_keeps_the_old_index_until_the_new_one_is_complete(
-    notes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rebuilding_keeps_the_old_vectors_until_there_are_new_ones(notes: Path) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with Field.open(notes) as field, pytest.raises(KeyboardInterrupt):
-        field.sync(rebuild=True, progress=interrupted)
+    with Field.open(notes) as field:
+        with pytest.raises(KeyboardInterrupt):
+            field.sync(rebuild=True, progress=interrupted)
+        found = field.search("woks", mode="semantic", min_score=0, sync=False)
+        assert (len(found.results), found.model) == (3, MODEL)
+        assert field.sync().embedded == 3
     assert vectors(notes) == 3
     assert sorted(path.name for path in notes.iterdir()) == [INDEX, "pans.md", "pots.md", "woks.md"]
 

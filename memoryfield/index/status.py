@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -87,9 +86,9 @@ def sync_index(
     if missing and not any(map(is_page, container.names())):
         return SyncReport(model, notes=["the field has no pages"])
     if rebuild:  # whose vectors may have another length than those that are there
-        return _rebuilt(container, model, find_embedder(embedder.spec, threads=threads), progress)
+        embedder = find_embedder(embedder.spec, threads=threads)
     try:
-        return _synced(container, model, embedder, progress)
+        return _synced(container, model, embedder, progress, anew=rebuild)
     except IndexUnreadableError:
         raise
     except (IndexFileError, *DAMAGE) as error:
@@ -104,36 +103,19 @@ def models_of(container: Container) -> list[str]:
     return [code for code in index_files(container) if has_embedder(container, code)] or [DEFAULT_MODEL]
 
 
-def _synced(container: Container, model: str, embedder: Embedder, progress: Progress | None) -> SyncReport:
+def _synced(
+    container: Container, model: str, embedder: Embedder, progress: Progress | None, *, anew: bool = False
+) -> SyncReport:
     store = open_index(container, model, embedder.dimensions, create=True)
     try:
+        if anew:
+            store.forget()
         return sync(container, store, embedder, progress=progress)
     finally:
         store.close()
         path = container.local_path(model + INDEX_SUFFIX)
         if path and path.exists() and not path.stat().st_size:  # begun, and nothing could be stored
             path.unlink()
-
-
-def _rebuilt(container: Container, model: str, embedder: Embedder, progress: Progress | None) -> SyncReport:
-    """Make an index anew beside the old one, which stays until the new one is complete."""
-    path = container.local_path(index_files(container).get(model, model + INDEX_SUFFIX))
-    assert path is not None  # the container can be written: it is a folder
-    temporary = path.with_name(f".memoryfield-{secrets.token_hex(8)}{INDEX_SUFFIX}")
-    try:
-        store = IndexStore.open(temporary, model, embedder.dimensions, create=True)
-        try:
-            report = sync(container, store, embedder, progress=progress)
-        finally:
-            store.close()
-        if report.unavailable:
-            report.notes.append("the old index stays")
-        else:
-            temporary.replace(path)
-    finally:
-        for leftover in (temporary, temporary.with_name(temporary.name + "-journal")):
-            leftover.unlink(missing_ok=True)
-    return report
 
 
 def follow(container: Container, change: Literal["rename", "delete"], name: str, new: str = "") -> list[str]:

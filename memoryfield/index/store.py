@@ -20,6 +20,8 @@ WRITE_CACHE_KB = 16 << 10
 MERGE_PAGES = 1_000
 """So many database pages of the keyword table are merged in one transaction: about a tenth of a second."""
 
+FORGOTTEN_AT_ONCE = 2_000
+
 LATEST_NS = 2**63 - 1
 """The latest file time, in nanoseconds since 1970, that SQLite can hold: in the year 2262."""
 EARLIEST_NS = -62_135_596_800 * 1_000_000_000
@@ -206,6 +208,29 @@ class IndexStore:
                 [("model", self.model), ("version", schema.VERSION)],
             )
         self.has_own_tables = True
+
+    def forget(self) -> None:
+        """Let all be made anew by the next sync: no vector counts any more, and our own tables are empty.
+
+        In place, not in another file that takes this one's name: a process that has this one open
+        would go on with a journal that is then taken for the new file's. The old vectors serve
+        searches until there are new ones, and a sync that is killed is gone on with.
+
+        Raises:
+            IndexFileError: the file is damaged.
+        """
+        if (found := self.connection.pragma("integrity_check")) != "ok":
+            raise IndexFileError(f"{Path(self.connection.filename).name} is damaged: {found}")
+        if not self._has_table("pages"):
+            return
+        names = [row[0] for row in self.connection.execute("SELECT filename FROM pages")]
+        sql = "UPDATE pages SET sha256_hash = zeroblob(32) WHERE filename IN (SELECT value FROM json_each(?))"
+        for place in range(0, len(names), FORGOTTEN_AT_ONCE):
+            with self.transaction():
+                self.connection.execute(sql, (json.dumps(names[place : place + FORGOTTEN_AT_ONCE]),))
+        with self.transaction():
+            self.connection.execute(schema.DROP_OURS)
+            self.has_own_tables = False
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

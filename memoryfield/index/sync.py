@@ -219,20 +219,20 @@ class _Run:
         for name in changes.removed:
             self.gone.setdefault(changes.rows[name].sha256, []).append(name)
         self.touched = 0
+        self.vanished: list[str] = []
+        """Listed, and not there any more when they were to be read."""
 
     def batch(self, names: list[str]) -> None:
         """Read, embed and store some pages."""
         moment = time.time_ns()
         pages: list[Page] = []
-        missing: list[str] = []
         for name in names:
             try:
                 pages.append(_read(self.container, name))
             except FileNotFoundError:
-                missing.append(name)
+                self.vanished.append(name)
             except _UnreadableError as error:
                 self.report.failed.append((name, str(error)))
-        self._drop(missing)
         records = list(self._records(self._sorted_out(pages, moment), moment))
         if records:
             with self.store.transaction():
@@ -251,7 +251,7 @@ class _Run:
                 if row.pending and self.embedder is not None:
                     rest.append(page)
                 self.touched += page.filename in self.suspects
-            elif row is None and self.gone.get(sha):
+            elif self.gone.get(sha):  # the row that was of this name goes
                 former = self.gone[sha].pop()
                 settled.append((page, former))
                 if self.changes.rows[former].pending and self.embedder is not None:
@@ -324,8 +324,10 @@ class _Run:
 
     def finish(self) -> None:
         """Drop what is gone, take out its words, and count."""
-        self._drop([name for names in self.gone.values() for name in names])
-        self._drop_unlisted()
+        gone = [*self.vanished, *(name for names in self.gone.values() for name in names)]
+        if not (self.vanished and self._has_new_names()):
+            self._drop(gone)
+        self._drop_unlisted(kept=gone)
         self.store.forget_words()
         rows = self.store.rows()
         report = self.report
@@ -334,6 +336,11 @@ class _Run:
         report.pending = sum(row.pending for row in rows.values())
         self._mark(rows)
         report.unchanged = len(self.changes.entries) - len(self.changes.suspects) + self.touched
+
+    def _has_new_names(self) -> bool:
+        """Whether pages that vanished may be there under new names: then the next sync moves their rows."""
+        names = filter(is_page, self.container.names())
+        return any(name not in self.changes.entries for name in names)
 
     def _mark(self, rows: dict[str, Row]) -> None:
         """Let the next search see at a glance that nothing has changed, if all is settled."""
@@ -344,10 +351,10 @@ class _Run:
         if not self.store.is_current(by_time):
             self.store.mark_current(by_time, by_crc)
 
-    def _drop_unlisted(self) -> None:
+    def _drop_unlisted(self, kept: list[str]) -> None:
         """Vectors of pages that are gone, in an index that another tool made."""
         stored = [str(row[0]) for row in self.store.connection.execute("SELECT filename FROM pages")]
-        unlisted = [name for name in stored if name not in self.changes.entries]
+        unlisted = [name for name in stored if name not in self.changes.entries and name not in kept]
         if unlisted:
             with self.store.transaction():
                 self.store.remove(unlisted)

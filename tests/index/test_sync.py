@@ -17,6 +17,7 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -247,6 +248,15 @@ def test_a_renamed_page_keeps_its_vector(three: Notes) -> None:
     three.assert_right()
 
 
+def test_a_page_that_takes_the_name_of_another_keeps_its_vector(three: Notes) -> None:
+    (three.folder / "a.md").replace(three.folder / "b.md")
+    embedder = CountingEmbedder()
+    assert numbers(three.sync(embedder)) == {"renamed": 1, "unchanged": 1}
+    assert embedder.texts == []
+    assert (three.words("woka"), three.words("wokb")) == (["b.md"], [])
+    three.assert_right()
+
+
 def test_two_pages_of_the_same_bytes_are_renamed_each_for_itself(notes: Notes) -> None:
     notes.write("a.md", "the same")
     notes.write("b.md", "the same")
@@ -315,6 +325,19 @@ def test_a_page_that_vanishes_while_it_is_looked_at_is_removed(three: Notes) -> 
     (three.folder / "a.md").unlink()
     report = three.sync(CountingEmbedder(), changes=changes)
     assert (report.removed, report.failed) == (1, [])
+    three.assert_right()
+
+
+@pytest.mark.parametrize("names", ["az", "amz"], ids=["once", "before and after"])
+def test_a_page_that_is_renamed_while_it_is_looked_at_is_not_embedded_again(names: str, three: Notes) -> None:
+    os.utime(three.folder / "a.md", ns=(OLD + 1, OLD + 1))
+    for old, new in pairwise(names):
+        changes = look(three.container, three.store)
+        (three.folder / f"{old}.md").rename(three.folder / f"{new}.md")
+    assert three.sync(CountingEmbedder(), changes=changes).failed == []
+    embedder = CountingEmbedder()
+    assert numbers(three.sync(embedder)) == {"renamed": 1, "unchanged": 2}
+    assert embedder.texts == []
     three.assert_right()
 
 
