@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -103,6 +103,9 @@ class ArchiveContainer:
     def open(self, name: str) -> IO[bytes]:
         """A file that `entry` knows, to be read piece by piece. Raises whatever zipfile lets through."""
         return self._zip.open(self._infos[name])
+
+    def begin_fingerprint(self) -> Callable[[], str]:
+        return self.fingerprint
 
     def entries(self) -> list[Entry]:
         return [_entry(name, info) for name, info in self._infos.items()]

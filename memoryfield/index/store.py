@@ -3,7 +3,7 @@
 import importlib.util
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -295,15 +295,17 @@ class IndexStore:
         """Another one after every change, whoever made it."""
         return self.count("PRAGMA data_version"), self.connection.total_changes()
 
-    def is_current(self, fingerprint: str, *, vectors: bool = False) -> bool:
+    def is_current(self, fingerprint: str | Callable[[], str], *, vectors: bool = False) -> bool:
         """Whether the index is of just these pages, by a container's fingerprint, and nothing is missing.
+
+        A fingerprint that is still being taken is waited for last.
 
         With `vectors`, also whether all vectors have the model's length, whoever may have written them.
         """
         if not self.has_own_tables or (vectors and self.wrong_length()):
             return False
         sql = "SELECT count(*) FROM memoryfield_meta WHERE key LIKE 'current by %' AND value = ?"
-        return bool(self.count(sql, (fingerprint,)))
+        return bool(self.count(sql, (fingerprint if isinstance(fingerprint, str) else fingerprint(),)))
 
     def mark_current(self, *fingerprints: str) -> None:
         """Remember the pages that the index is of; any later change forgets them."""

@@ -135,6 +135,7 @@ class Source:
         self._fresh: dict[str, list[str]] = {}
         self._store: IndexStore | None = None
         self._files = index_files(container)
+        self._fingerprint = container.begin_fingerprint() if self._files else container.fingerprint
         self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
@@ -300,7 +301,8 @@ class Source:
         """Bring the index up to date, if little has changed; say what is missing otherwise."""
         notes = self._fresh[store.model] = []
         try:
-            if store.is_current(self.container.fingerprint(), vectors=self.ask.mode != "keyword"):
+            fingerprint, self._fingerprint = self._fingerprint, self.container.fingerprint
+            if store.is_current(fingerprint, vectors=self.ask.mode != "keyword"):
                 return
             from ..index.sync import look, sync
 

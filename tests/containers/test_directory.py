@@ -389,3 +389,55 @@ def test_a_special_file_is_not_overwritten(folder: DirectoryContainer, operation
     with pytest.raises((OSError, MemoryfieldError)):
         OPERATIONS[operation](folder, "pipe.md")
     assert tree(folder.location) == before
+
+
+# the fingerprint of a large folder, taken by another process
+
+
+@pytest.fixture
+def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DirectoryContainer:
+    """A folder that counts as large."""
+    monkeypatch.setattr("memoryfield.containers.directory.MANY", 1)
+    for number in range(30):
+        (tmp_path / f"page-{number}.md").write_text("x" * number)
+    (tmp_path / "notes.txt").write_text("no page")
+    (tmp_path / "folder").mkdir()
+    container = DirectoryContainer(tmp_path)
+    container.names()
+    return container
+
+
+def test_another_process_takes_the_same_fingerprint(many: DirectoryContainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = many.fingerprint()
+    monkeypatch.setattr(DirectoryContainer, "fingerprint", lambda self: "taken here")
+    assert many.begin_fingerprint()() == expected
+
+
+@pytest.mark.parametrize("name", ["Capital.md", "x.MD", "~.md", ".hidden.md", "b.sync-conflict-1.md", "ünder.md"])
+def test_names_that_have_to_be_judged_are_judged_here(name: str, many: DirectoryContainer) -> None:
+    (many.location / name).write_text("a strange name")
+    assert many.begin_fingerprint()() == many.fingerprint()
+
+
+def test_links_are_judged_here(many: DirectoryContainer, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "x.md"
+    outside.write_text("outside")
+    for name, target in {"in.md": many.location / "page-1.md", "out.md": outside}.items():
+        try:
+            (many.location / name).symlink_to(target)
+        except OSError:
+            pytest.skip("no links here")
+    assert many.begin_fingerprint()() == many.fingerprint()
+
+
+@pytest.mark.parametrize("python", ["", "/nowhere/python", "/bin/false"])
+def test_without_another_process_the_fingerprint_is_taken_here(
+    python: str, many: DirectoryContainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+    assert many.begin_fingerprint()() == many.fingerprint()
+
+
+def test_a_small_folder_needs_no_other_process(many: DirectoryContainer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memoryfield.containers.directory.MANY", 1_000)
+    assert many.begin_fingerprint() == many.fingerprint
