@@ -4,7 +4,7 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -198,6 +198,8 @@ class IndexStore:
         """Make the tables that are missing, and our own anew if they are of another version."""
         if self.has_own_tables:
             return
+        if self._has_table("pages") and not self._has_table("memoryfield_meta"):
+            self._clean()
         with self.transaction():
             if self._meta().get("version") == schema.VERSION and self._has_all_tables():
                 self.has_own_tables = True  # another process was quicker
@@ -231,6 +233,12 @@ class IndexStore:
         with self.transaction():
             self.connection.execute(schema.DROP_OURS)
             self.has_own_tables = False
+
+    def _clean(self) -> None:
+        """Rid another tool's file of what it deleted and did not overwrite, and of a journal that stays beside it."""
+        with suppress(apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):  # nothing depends on it
+            self.connection.pragma("journal_mode", "delete")
+            self.connection.execute("VACUUM")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -248,6 +248,18 @@ def test_a_renamed_page_keeps_its_vector(three: Notes) -> None:
     three.assert_right()
 
 
+@pytest.mark.parametrize(("old", "new"), [("Foo.md", "foo.md"), ("foo.md", "FOO.md")])
+def test_a_page_whose_name_changes_its_case_keeps_its_vector(old: str, new: str, notes: Notes) -> None:
+    notes.write(old, "alpha")
+    notes.sync(CountingEmbedder())
+    (notes.folder / old).rename(notes.folder / new)
+    embedder = CountingEmbedder()
+    assert numbers(notes.sync(embedder)) == {"renamed": 1}
+    assert embedder.texts == []
+    assert notes.words("alpha") == [new]
+    notes.assert_right()
+
+
 def test_a_page_that_takes_the_name_of_another_keeps_its_vector(three: Notes) -> None:
     (three.folder / "a.md").replace(three.folder / "b.md")
     embedder = CountingEmbedder()
@@ -353,6 +365,14 @@ def test_a_change_of_the_same_size_and_time_is_noticed_while_the_clock_may_be_co
     assert numbers(notes.sync(CountingEmbedder())) == {"changed": 1, "embedded": 1}
     assert notes.words("other") == ["a.md"]
     notes.assert_right()
+
+
+def test_a_change_of_the_last_nanosecond_is_noticed(three: Notes) -> None:
+    three.write("a.md", "The page a.md speaks of wokz.", mtime_ns=OLD)
+    three.sync(CountingEmbedder())
+    three.write("a.md", "The page a.md speaks of woky.", mtime_ns=OLD + 100)  # NTFS counts in hundreds
+    assert numbers(three.sync(CountingEmbedder())) == {"changed": 1, "unchanged": 2, "embedded": 1}
+    assert three.words("woky") == ["a.md"]
 
 
 def test_a_page_from_the_future_is_looked_at_each_time(notes: Notes) -> None:
@@ -729,6 +749,33 @@ def test_replaced_text_leaves_no_bytes_after_an_interrupted_run_was_gone_on_with
     secretive.sync(CountingEmbedder())
     secretive.sync(CountingEmbedder())
     assert found_in(secretive.index) == []
+
+
+@pytest.mark.parametrize("wal", [True, False], ids=["WAL", "journal"])
+def test_what_another_tool_left_in_its_index_goes_when_it_becomes_ours(wal: bool, tmp_path: Path) -> None:
+    """Made without secure_delete: rows that were deleted long ago, and pages that are deleted now."""
+    hidden, title, body = SECRETS
+    index = tmp_path / NAME
+    old = "2020-01-01T00:00:00Z"
+    rows = [(f"{n}.md", json.dumps({"n": "x" * 200}), old, b"\x01" * 32, vector_of(str(n))) for n in range(30)]
+    foreign(index, [*rows, ("long-gone.md", json.dumps({"title": hidden}), old, b"\x01" * 32, vector_of("gone"))])
+    with closing(sqlite3.connect(index)) as tool:
+        if wal:
+            tool.execute("PRAGMA journal_mode = wal")
+        tool.execute("PRAGMA secure_delete = off")
+        tool.execute("DELETE FROM pages WHERE filename IN ('long-gone.md', '3.md', '4.md')")
+        tool.execute("INSERT INTO pages VALUES ('a.md', ?, ?, x'01', x'01')", (json.dumps({"title": title}), old))
+        tool.commit()
+    assert {hidden, title} <= set(found_in(index))
+    (tmp_path / "b.md").write_text(f"---\ntitle: {body}\n---\n")
+    made = Notes(tmp_path)
+    made.sync(CountingEmbedder())
+    assert found_in(index) == [body]
+    (tmp_path / "b.md").write_text("nothing here any more")
+    made.sync(CountingEmbedder())
+    assert found_in(index) == []
+    made.store.close()
+    assert found_in(index) == []
 
 
 # archives
