@@ -135,7 +135,7 @@ class Source:
         self._fresh: dict[str, list[str]] = {}
         self._store: IndexStore | None = None
         self._files = index_files(container)
-        self._fingerprint = container.begin_fingerprint() if self._files else container.fingerprint
+        self._fingerprint = container.fingerprint
         self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
@@ -164,6 +164,8 @@ class Source:
         """
         if self._store is not None:
             return
+        if self._files and query and self.ask.mode != "keyword":  # a model is loaded meanwhile
+            self._fingerprint = self.container.begin_fingerprint()
         silent: list[str] = []
         fallback: IndexStore | None = None
         for code in list(self._codes):

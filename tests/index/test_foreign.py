@@ -7,6 +7,7 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -74,7 +75,7 @@ def test_our_index_is_read_by_a_tool_that_knows_the_table_and_a_distance(folder:
     with closing(apsw.Connection(str(folder / INDEX), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
-        rows = connection.execute(
+        rows: list[Any] = connection.execute(
             "SELECT filename, vec_distance_cosine(embedding, ?) AS distance, sha256_hash, last_modified"
             " FROM pages ORDER BY distance",
             (query,),

@@ -254,3 +254,13 @@ def test_a_page_without_a_vector_is_told(tmp_path: Path) -> None:
     make(tmp_path, KITCHEN)
     with Field.open(tmp_path) as field, pytest.raises(MemoryfieldError, match="no vector yet"):
         field.similar("pans")
+
+
+def test_a_large_field_that_changes_after_it_was_opened_is_searched_as_it_is_now(
+    fields: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryfield.containers.directory.MANY", 1)
+    with Searcher.open(fields[:1], min_score=0) as searcher:
+        make(fields[0], {"lids": "A lid of glass."})
+        assert searcher.search("glass lid").results[0].filename == "lids.md"
+        assert searcher.search("glass lid").notes == []
