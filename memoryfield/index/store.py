@@ -100,6 +100,7 @@ class IndexStore:
         self.kept_changes = 0
         """Of the changes made here, so many are in the cache."""
         self._vectors_loaded = False
+        self._lengths: tuple[object, int] | None = None
 
     @classmethod
     def open(
@@ -335,11 +336,14 @@ class IndexStore:
         return count, first and first[0]
 
     def wrong_length(self) -> int:
-        """How many vectors are not of the model's length."""
+        """How many vectors are not of the model's length. Every row is looked at, once for each version."""
         if self.dimensions is None:
             return 0
-        sql = "SELECT count(*) FROM pages WHERE length(embedding) <> ?"
-        return self.count(sql, (4 * self.dimensions,))
+        seen = self.version(), self.dimensions
+        if self._lengths is None or self._lengths[0] != seen:
+            sql = "SELECT count(*) FROM pages WHERE length(embedding) <> ?"
+            self._lengths = seen, self.count(sql, (4 * self.dimensions,))
+        return self._lengths[1]
 
     def count(self, sql: str, bindings: tuple[Any, ...] = ()) -> int:
         """The number that a query gives."""

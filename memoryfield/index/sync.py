@@ -327,9 +327,9 @@ class _Run:
         gone = [*self.vanished, *(name for names in self.gone.values() for name in names)]
         if not (self.vanished and self._has_new_names()):
             self._drop(gone)
-        self._drop_unlisted(kept=gone)
+        self._drop_unlisted()
         self.store.forget_words()
-        rows = self.store.rows()
+        rows = self.changes.rows if self.changes.none else self.store.rows()
         report = self.report
         known = {name for name, _ in report.failed}
         report.failed += [(n, row.fault) for n, row in rows.items() if row.fault and n not in known]
@@ -347,14 +347,15 @@ class _Run:
         if self.report.pending or any(row.mtime_ns >= row.indexed_ns - CLOCK_SLACK_NS for row in rows.values()):
             return
         by_time = digest("time", [digest_line(row.filename, row.size, row.mtime_ns) for row in rows.values()])
-        by_crc = digest("crc", [digest_line(row.filename, row.size, row.crc32) for row in rows.values()])
         if not self.store.is_current(by_time):
+            by_crc = digest("crc", [digest_line(row.filename, row.size, row.crc32) for row in rows.values()])
             self.store.mark_current(by_time, by_crc)
 
-    def _drop_unlisted(self, kept: list[str]) -> None:
+    def _drop_unlisted(self) -> None:
         """Vectors of pages that are gone, in an index that another tool made."""
-        stored = [str(row[0]) for row in self.store.connection.execute("SELECT filename FROM pages")]
-        unlisted = [name for name in stored if name not in self.changes.entries and name not in kept]
+        sql = "SELECT filename FROM pages WHERE filename NOT IN (SELECT filename FROM memoryfield_files)"
+        unknown = [str(row[0]) for row in self.store.connection.execute(sql)]
+        unlisted = [name for name in unknown if name not in self.changes.entries]
         if unlisted:
             with self.store.transaction():
                 self.store.remove(unlisted)

@@ -22,7 +22,7 @@ from .hits import make_hit, within_budget
 from .hybrid import Ranking, Scored, Selection, rank
 from .keyword import ByWord, Postings, StoredWords, Term
 from .result import Hit, SearchResult
-from .semantic import Matrix, Nearest, Stored
+from .semantic import Matrix, Nearest
 from .source import Source, Vectors
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ class _Field:
         except MemoryfieldError as error:  # it answered before, and does no longer
             self.notes.append(f"{source.model} was not used, searched by keyword alone: {error}")
         store = source.store
-        nearest = self._compare(store) if vector is not None else None
+        nearest = self._compare(source) if vector is not None else None
         if self._by_word is None and store.has_own_tables:
             self._by_word = Postings(store) if self.many else StoredWords(store)
         return rank(store, query, self._ask, self._select(store, query.phrases), self._by_word, vector, nearest)
@@ -327,14 +327,16 @@ class _Field:
         vector = store.vector(filename)
         if vector is None:
             raise MemoryfieldError(f"{filename} has no vector yet", hint="`memoryfield embed` makes it.")
-        found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(store))
+        found = rank(
+            store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(source)
+        )
         return found._replace(pages=[page for page in found.pages if page.filename != filename])
 
-    def _compare(self, store: IndexStore) -> Nearest:
+    def _compare(self, source: Source) -> Nearest:
         """Vectors to compare with; in memory where many queries are to come."""
         if self._nearest is None:
-            dimensions = store.counts()[1]
-            self._nearest = Matrix(store, dimensions) if self.many and dimensions else Stored(store)
+            dimensions = source.store.counts()[1]
+            self._nearest = Matrix(source.store, dimensions) if self.many and dimensions else source.nearest()
         return self._nearest
 
     def _select(self, store: IndexStore, phrases: Sequence[str]) -> Selection:

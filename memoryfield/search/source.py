@@ -23,6 +23,8 @@ from ..index.files import discard_index, embedder_of, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..names import is_page
 from .ask import Ask, Query
+from .hybrid import CANDIDATES
+from .semantic import Stored
 
 if TYPE_CHECKING:
     from ..index.sync import Changes
@@ -136,6 +138,7 @@ class Source:
         self._store: IndexStore | None = None
         self._files = index_files(container)
         self._fingerprint = container.fingerprint
+        self._ahead: tuple[IndexStore, object, Stored] | None = None
         self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
@@ -239,6 +242,8 @@ class Source:
         if store is None:
             return None, False
         try:
+            if query and embedder and self._fingerprint != self.container.fingerprint:
+                self._compare_ahead(store, embedder.spec, query)
             self._freshen(store, embedder)
             if self.ask.mode == "keyword":
                 return store, True
@@ -294,6 +299,24 @@ class Source:
         elif not self._had_index and self.ask.mode != "keyword":
             self._chosen.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
         return store
+
+    def _compare_ahead(self, store: IndexStore, spec: str, query: Query) -> None:
+        """Compare vectors while another process looks at the pages: most likely, nothing has changed."""
+        store.wrong_length()  # the vector is still being made
+        try:
+            vector = self.vectors.get(spec, query.text)
+        except MemoryfieldError:
+            return  # for whoever needs the vector to tell
+        nearest = Stored(store)
+        nearest.best(vector, max(CANDIDATES, self.ask.limit))
+        self._ahead = store, store.version(), nearest
+
+    def nearest(self) -> Stored:
+        """What compares a query's vector with those in the chosen index."""
+        ahead, self._ahead = self._ahead, None
+        if ahead and ahead[0] is self.store and ahead[1] == self.store.version():
+            return ahead[2]
+        return Stored(self.store)
 
     def freshen(self) -> None:
         """Bring the chosen index up to date once more."""

@@ -239,7 +239,7 @@ def test_other_commands_see_the_index_as_it_lies_in_the_archive(tmp_path: Path, 
     assert found(path, "quench", "hybrid") == ["new.md"]
     with Field.open(path) as field:
         (status,) = field.indexes()
-    assert (status.embedded, status.out_of_date) == (2, 1)
+    assert (status.embedded, status.pending) == (2, 1)
 
 
 def test_a_packed_index_says_that_all_is_settled(tmp_path: Path, embedded: dict[str, bytes]) -> None:

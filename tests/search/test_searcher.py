@@ -264,3 +264,15 @@ def test_a_large_field_that_changes_after_it_was_opened_is_searched_as_it_is_now
         make(fields[0], {"lids": "A lid of glass."})
         assert searcher.search("glass lid").results[0].filename == "lids.md"
         assert searcher.search("glass lid").notes == []
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+def test_a_large_field_is_searched_like_a_small_one(
+    mode: str, fields: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Searcher.open(fields[:1], mode=mode, min_score=0) as searcher:
+        small = searcher.search("which wok?")
+    monkeypatch.setattr("memoryfield.containers.directory.MANY", 1)
+    with Searcher.open(fields[:1], mode=mode, min_score=0) as searcher:
+        assert searcher.search("which wok?") == small
+        assert searcher.search("iron").results[0].filename == "pans.md"
