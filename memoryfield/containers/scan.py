@@ -11,32 +11,35 @@ import os
 import sys
 
 TYPE, FILE = 0o170000, 0o100000
+PLAIN = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 
 
-def lines(folder: str) -> list[str]:
-    """Each page as `digest_line` has it.
+def lines() -> list[str]:
+    """Each page in the current folder as `digest_line` has it.
 
     Raises:
         ValueError: there is something to judge.
     """
     found: list[str] = []
-    with os.scandir(folder) as listing:
+    stems: list[str] = []
+    with os.scandir() as listing:
         for item in listing:
             name = item.name
-            if not name.endswith(".md"):
-                if name.lower().endswith(".md"):
+            if name[-3:] != ".md":
+                if name[-3:].lower() == ".md":
                     raise ValueError(name)
                 continue
-            stem = name[:-3].replace("-", "0")
-            if not (stem.isalnum() and stem.isascii() and stem == stem.lower()):
-                raise ValueError(name)
             try:
                 status = item.stat(follow_symlinks=False)
             except FileNotFoundError:
                 continue  # gone between listing and looking
             if status.st_mode & TYPE != FILE:
                 raise ValueError(name)
+            stems.append(name[:-3])
             found.append(f"{name}\0{status.st_size}\0{status.st_mtime_ns}")
+    joined = "/".join(stems)  # which no name holds
+    if not all(stems) or os.fsencode(joined).translate(None, PLAIN + b"/"):
+        raise ValueError("a name that is not plainly a page's")
     return found
 
 
@@ -44,7 +47,8 @@ def main() -> None:
     """Write the digest of the folder that the first argument names, as `digest` makes it."""
     from _blake2 import blake2b
 
-    found = sorted(lines(sys.argv[1]))
+    os.chdir(sys.argv[1])  # short paths are looked up faster
+    found = sorted(lines())
     content = "\n".join(found).encode()
     sys.stdout.write(f"time:{len(found)}:{blake2b(content, digest_size=16).hexdigest()}")
 

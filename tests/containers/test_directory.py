@@ -413,7 +413,9 @@ def test_another_process_takes_the_same_fingerprint(many: DirectoryContainer, mo
     assert many.begin_fingerprint()() == expected
 
 
-@pytest.mark.parametrize("name", ["Capital.md", "x.MD", "~.md", ".hidden.md", "b.sync-conflict-1.md", "ünder.md"])
+@pytest.mark.parametrize(
+    "name", ["Capital.md", "x.MD", "~.md", ".hidden.md", "b.sync-conflict-1.md", "ünder.md", ".md", "a\nb.md"]
+)
 def test_names_that_have_to_be_judged_are_judged_here(name: str, many: DirectoryContainer) -> None:
     (many.location / name).write_text("a strange name")
     assert many.begin_fingerprint()() == many.fingerprint()
