@@ -205,19 +205,26 @@ class IndexStore:
             if self._meta().get("version") == schema.VERSION and self._has_all_tables():
                 self.has_own_tables = True  # another process was quicker
                 return
-            self.connection.execute(schema.PAGES + schema.DROP_OURS + schema.OURS)
-            self.connection.executemany(
-                "INSERT INTO memoryfield_meta VALUES (?, ?)",
-                [("model", self.model), ("version", schema.VERSION)],
-            )
+            self._make_tables()
         self.has_own_tables = True
+
+    def _make_tables(self) -> None:
+        """Our own tables, empty, and `pages` if it is not there; who embeds is not forgotten."""
+        embedder = self.embedder
+        self.connection.execute(schema.PAGES + schema.DROP_OURS + schema.OURS)
+        self.connection.executemany(
+            "INSERT INTO memoryfield_meta VALUES (?, ?)", [("model", self.model), ("version", schema.VERSION)]
+        )
+        if embedder:
+            self.note_embedder(embedder)
 
     def forget(self) -> None:
         """Let all be made anew by the next sync: no vector counts any more, and our own tables are empty.
 
         In place, not in another file that takes this one's name: a process that has this one open
         would go on with a journal that is then taken for the new file's. The old vectors serve
-        searches until there are new ones, and a sync that is killed is gone on with.
+        searches until there are new ones, if those will have the same length, and a sync that is
+        killed is gone on with.
 
         Raises:
             IndexFileError: the file is damaged.
@@ -227,13 +234,14 @@ class IndexStore:
         if not self._has_table("pages"):
             return
         names = [row[0] for row in self.connection.execute("SELECT filename FROM pages")]
-        sql = "UPDATE pages SET sha256_hash = zeroblob(32) WHERE filename IN (SELECT value FROM json_each(?))"
+        sql = "DELETE FROM pages" if self.dimensions is None else "UPDATE pages SET sha256_hash = zeroblob(32)"
+        sql += " WHERE filename IN (SELECT value FROM json_each(?))"
         for place in range(0, len(names), FORGOTTEN_AT_ONCE):
             with self.transaction():
                 self.connection.execute(sql, (json.dumps(names[place : place + FORGOTTEN_AT_ONCE]),))
         with self.transaction():
-            self.connection.execute(schema.DROP_OURS)
-            self.has_own_tables = False
+            self._make_tables()
+        self.has_own_tables = True
 
     def _clean(self) -> None:
         """Rid another tool's file of what it deleted and did not overwrite, and of a journal that stays beside it."""

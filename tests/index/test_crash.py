@@ -42,7 +42,7 @@ def vector_of(text: str) -> bytes:
 class SlowEmbedder:
     """An embedder that takes a little time, and writes into a log what it was asked, before it answers."""
 
-    model = MODEL
+    model = spec = MODEL
     dimensions: int | None = DIMENSIONS
     batch = BATCH
 
@@ -176,7 +176,9 @@ def field(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Field:
     seed = secrets.randbits(32)
     print(f"seed {seed}")  # pytest shows it with a failure
     made = Field(tmp_path, seed)
-    monkeypatch.setattr(status, "find_embedder", lambda model: SlowEmbedder(made.log))
+    embedder = SlowEmbedder(made.log)
+    monkeypatch.setattr(status, "embedder_of", lambda container, model, threads: embedder)
+    monkeypatch.setattr(status, "find_embedder", lambda spec, threads: embedder)
     return made
 
 

@@ -100,7 +100,7 @@ def test_two_embed_while_others_search_and_pages_change(folder: Path, ollama: Ol
 class BusyEmbedder:
     """A model that computes until it is told to stop."""
 
-    model = NOMIC
+    model = spec = NOMIC
     dimensions: int | None = 768
     batch = 16
 
@@ -135,7 +135,7 @@ connection.execute("COMMIT")
 
 def test_no_lock_is_held_while_a_model_computes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = BusyEmbedder()
-    monkeypatch.setattr(status, "find_embedder", lambda model: embedder)
+    monkeypatch.setattr(status, "embedder_of", lambda container, model, threads: embedder)
     working = threading.Thread(target=lambda: status.sync_index(open_container(folder), NOMIC))
     working.start()
     try:
@@ -149,7 +149,7 @@ def test_no_lock_is_held_while_a_model_computes(folder: Path, monkeypatch: pytes
 
 def test_a_page_is_deleted_from_the_index_while_a_model_computes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = BusyEmbedder()
-    monkeypatch.setattr(status, "find_embedder", lambda model: embedder)
+    monkeypatch.setattr(status, "embedder_of", lambda container, model, threads: embedder)
     working = threading.Thread(target=lambda: status.sync_index(open_container(folder), NOMIC))
     working.start()
     try:
@@ -165,6 +165,6 @@ def test_a_page_is_deleted_from_the_index_while_a_model_computes(folder: Path, m
     monkeypatch.undo()
     again = BusyEmbedder()
     again.done.set()
-    monkeypatch.setattr(status, "find_embedder", lambda model: again)
+    monkeypatch.setattr(status, "embedder_of", lambda container, model, threads: again)
     status.sync_index(open_container(folder), NOMIC)
     assert_right(folder)
