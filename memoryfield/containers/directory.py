@@ -20,6 +20,11 @@ MANY = 20_000
 _TYPE, _FILE, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
 
 
+def _open(path: str, flags: int) -> int:
+    """A file; a pipe in its place is not waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 class DirectoryContainer:
     """The files of one folder; sub-folders, and links that lead outside it, are not part of it.
 
@@ -143,8 +148,9 @@ class DirectoryContainer:
         return Entry(name, status.st_size, status.st_mtime_ns)
 
     def read(self, name: str, limit: int | None = None) -> bytes:
-        self.entry(name)  # a pipe would be waited for
-        with self._path(name).open("rb") as file:
+        with open(self._path(name), "rb", opener=_open) as file:  # Path.open takes no opener
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise FileNotFoundError(2, "is not a file", name)
             return file.read() if limit is None else file.read(limit)
 
     def local_path(self, name: str) -> Path | None:
