@@ -22,7 +22,7 @@ from .hits import make_hit, within_budget
 from .hybrid import Ranking, Scored, Selection, rank
 from .keyword import ByWord, Postings, StoredWords, Term
 from .result import Hit, SearchResult
-from .semantic import Matrix, Nearest
+from .semantic import Matrix, Nearest, Stored
 from .source import Source, Vectors
 
 if TYPE_CHECKING:
@@ -282,13 +282,13 @@ class _Field:
 
     def take_notes(self) -> list[str]:
         """What there is to say about the field, and about this query's pages."""
-        notes, self.notes = self.notes, []
+        notes, self.notes = list(dict.fromkeys(self.notes)), []
         return [*(self._source.notes if self._source else []), *notes]
 
     def _by_a_sound_index(self, query: Query | None, ranking: Callable[[Source], Ranking]) -> Ranking:
         """Rank by the index that serves; where it turns out to be damaged, by the next."""
         if self._source is None:
-            self._source = Source(self._container, self._ask, self._vectors)
+            self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
         while True:
             try:
                 self._look(self._source, query)
@@ -305,19 +305,28 @@ class _Field:
         elif time.monotonic() - self._looked > REFRESH_SECONDS:
             source.freshen()
         self._looked = time.monotonic()
-        version = source.store.version()
+        self._turn_to(source.store)
+
+    def _turn_to(self, store: IndexStore) -> None:
+        """Forget what was read of another index, or of this one before it changed."""
+        version = store, store.version()
         if version != self._version:
             self._version = version
             self._by_word = self._nearest = self._selected = None
 
     def _rank(self, source: Source, query: Query) -> Ranking:
+        if ahead := source.take_ahead():
+            return ahead
         vector = None
         try:
             vector = source.vector(query)
         except MemoryfieldError as error:  # it answered before, and does no longer
             self.notes.append(f"{source.model} was not used, searched by keyword alone: {error}")
-        store = source.store
-        nearest = self._compare(source) if vector is not None else None
+        return self._rank_by(source.store, query, vector)
+
+    def _rank_by(self, store: IndexStore, query: Query, vector: bytes | None) -> Ranking:
+        self._turn_to(store)
+        nearest = self._compare(store) if vector is not None else None
         if self._by_word is None and store.has_own_tables:
             self._by_word = Postings(store) if self.many else StoredWords(store)
         return rank(store, query, self._ask, self._select(store, query.phrases), self._by_word, vector, nearest)
@@ -327,16 +336,14 @@ class _Field:
         vector = store.vector(filename)
         if vector is None:
             raise MemoryfieldError(f"{filename} has no vector yet", hint="`memoryfield embed` makes it.")
-        found = rank(
-            store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(source)
-        )
+        found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(store))
         return found._replace(pages=[page for page in found.pages if page.filename != filename])
 
-    def _compare(self, source: Source) -> Nearest:
+    def _compare(self, store: IndexStore) -> Nearest:
         """Vectors to compare with; in memory where many queries are to come."""
         if self._nearest is None:
-            dimensions = source.store.counts()[1]
-            self._nearest = Matrix(source.store, dimensions) if self.many and dimensions else source.nearest()
+            dimensions = store.counts()[1]
+            self._nearest = Matrix(store, dimensions) if self.many and dimensions else Stored(store)
         return self._nearest
 
     def _select(self, store: IndexStore, phrases: Sequence[str]) -> Selection:

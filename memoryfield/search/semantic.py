@@ -29,15 +29,9 @@ class Stored:
 
     def __init__(self, store: IndexStore) -> None:
         self._connection = store.connection
-        self._asked: tuple[tuple[bytes, int], dict[str, float]] | None = None
         store.load_vectors()
 
     def best(self, vector: bytes, most: int) -> dict[str, float]:
-        if self._asked is None or self._asked[0] != (vector, most):
-            self._asked = (vector, most), self._best(vector, most)
-        return self._asked[1].copy()
-
-    def _best(self, vector: bytes, most: int) -> dict[str, float]:
         sql = """
             SELECT filename, vec_distance_cosine(embedding, ?1) AS distance FROM pages
             WHERE length(embedding) = ?2 ORDER BY distance NULLS LAST LIMIT ?3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import apsw
@@ -23,8 +23,7 @@ from ..index.files import discard_index, embedder_of, index_files, open_index
 from ..index.store import DAMAGE, IndexStore
 from ..names import is_page
 from .ask import Ask, Query
-from .hybrid import CANDIDATES
-from .semantic import Stored
+from .hybrid import Ranking
 
 if TYPE_CHECKING:
     from ..index.sync import Changes
@@ -127,7 +126,13 @@ class Source:
     searched, and `spec` that of its embedder, or None where none is known.
     """
 
-    def __init__(self, container: Container, ask: Ask, vectors: Vectors) -> None:
+    def __init__(
+        self,
+        container: Container,
+        ask: Ask,
+        vectors: Vectors,
+        rank: Callable[[IndexStore, Query, bytes | None], Ranking],
+    ) -> None:
         self.container = container
         self.ask = ask
         self.vectors = vectors
@@ -138,7 +143,8 @@ class Source:
         self._store: IndexStore | None = None
         self._files = index_files(container)
         self._fingerprint = container.fingerprint
-        self._ahead: tuple[IndexStore, object, Stored] | None = None
+        self._rank = rank
+        self._ahead: tuple[IndexStore, object, Ranking] | None = None
         self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
@@ -167,7 +173,7 @@ class Source:
         """
         if self._store is not None:
             return
-        if self._files and query and self.ask.mode != "keyword":  # a model is loaded meanwhile
+        if self._files and query:  # a model is loaded meanwhile
             self._fingerprint = self.container.begin_fingerprint()
         silent: list[str] = []
         fallback: IndexStore | None = None
@@ -242,8 +248,8 @@ class Source:
         if store is None:
             return None, False
         try:
-            if query and embedder and self._fingerprint != self.container.fingerprint:
-                self._compare_ahead(store, embedder.spec, query)
+            if query and self._fingerprint != self.container.fingerprint:
+                self._rank_ahead(store, embedder, query)
             self._freshen(store, embedder)
             if self.ask.mode == "keyword":
                 return store, True
@@ -300,23 +306,26 @@ class Source:
             self._chosen.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
         return store
 
-    def _compare_ahead(self, store: IndexStore, spec: str, query: Query) -> None:
-        """Compare vectors while another process looks at the pages: most likely, nothing has changed."""
-        store.wrong_length()  # the vector is still being made
-        try:
-            vector = self.vectors.get(spec, query.text)
-        except MemoryfieldError:
-            return  # for whoever needs the vector to tell
-        nearest = Stored(store)
-        nearest.best(vector, max(CANDIDATES, self.ask.limit))
-        self._ahead = store, store.version(), nearest
+    def _rank_ahead(self, store: IndexStore, embedder: Embedder | None, query: Query) -> None:
+        """Rank while another process looks at the pages: most likely, nothing has changed."""
+        vector = None
+        if self.ask.mode != "keyword":
+            store.wrong_length()  # the vector is still being made
+            if embedder is None or not store.counts()[0]:
+                return
+            try:
+                vector = self.vectors.get(embedder.spec, query.text)
+            except MemoryfieldError:
+                return  # for whoever needs the vector to tell
+        ranking = self._rank(store, query, vector)
+        self._ahead = store, store.version(), ranking
 
-    def nearest(self) -> Stored:
-        """What compares a query's vector with those in the chosen index."""
+    def take_ahead(self) -> Ranking | None:
+        """The first query's ranking, if it was made ahead, and by what the chosen index holds now."""
         ahead, self._ahead = self._ahead, None
-        if ahead and ahead[0] is self.store and ahead[1] == self.store.version():
+        if ahead and ahead[0] is self._store and ahead[1] == ahead[0].version():
             return ahead[2]
-        return Stored(self.store)
+        return None
 
     def freshen(self) -> None:
         """Bring the chosen index up to date once more."""
