@@ -8,7 +8,6 @@ scored by the half that there is, alone.
 from __future__ import annotations
 
 import heapq
-import json
 import math
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -74,7 +73,7 @@ def rank(
     telling = by_word.telling(query_terms) if by_word else {}
     mode = "keyword" if vector is None else ask.mode
     choose = _Chooser(selection, ask)
-    halves = _halves(store, telling, choose, by_word if mode != "semantic" else None, vector, nearest)
+    halves = _halves(telling, choose, by_word if mode != "semantic" else None, vector, nearest)
     if not query_terms and mode == "keyword":
         notes.append("the query has no words to look for")
     by_semantic = mode == "semantic" or not query_terms
@@ -125,7 +124,6 @@ def recency(age: float, half_life: float) -> float:
 
 
 def _halves(
-    store: IndexStore,
     telling: dict[Term, float],
     choose: _Chooser,
     by_word: ByWord | None,
@@ -134,11 +132,7 @@ def _halves(
 ) -> dict[str, tuple[float | None, float | None]]:
     """Both halves of every page that is among either half's best; None for one that is not asked for."""
     most = choose.most if choose.takes_all else -1
-    worded: dict[str, float] = {}
-    if by_word:
-        found = by_word.best(telling, most)
-        names = _names(store, list(found))
-        worded = {names[row]: score for row, score in found.items()}
+    worded = by_word.best(telling, most) if by_word else {}
     wanted = list(worded) if choose.takes_all else choose.best(worded.items())
     if vector is None or nearest is None:
         return {name: (worded[name], None) for name in wanted}
@@ -148,9 +142,7 @@ def _halves(
     near |= nearest.of(vector, [name for name in wanted if name not in near])
     if by_word is None:
         return {name: (None, score) for name, score in near.items()}
-    ids = _ids(store, [name for name in near if name not in worded])
-    scores = by_word.of(telling, list(ids.values()))
-    worded |= {name: scores[row] for name, row in ids.items()}
+    worded |= by_word.of(telling, [name for name in near if name not in worded])
     return {name: (worded.get(name, 0.0), near.get(name)) for name in dict.fromkeys([*wanted, *near])}
 
 
@@ -185,13 +177,3 @@ def _best(scored: list[Scored], ask: Ask, notes: list[str]) -> list[Scored]:
 
 
 _TOLD = {"expired": "expired", "superseded": "superseded", "created": "created later"}
-
-
-def _names(store: IndexStore, ids: list[int]) -> dict[int, str]:
-    sql = "SELECT id, filename FROM memoryfield_files WHERE id IN (SELECT value FROM json_each(?))"
-    return dict(store.connection.execute(sql, (json.dumps(ids),))) if ids else {}
-
-
-def _ids(store: IndexStore, names: list[str]) -> dict[str, int]:
-    sql = "SELECT filename, id FROM memoryfield_files WHERE filename IN (SELECT value FROM json_each(?))"
-    return dict(store.connection.execute(sql, (json.dumps(names),))) if names else {}

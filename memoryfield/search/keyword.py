@@ -9,13 +9,13 @@ field.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from heapq import nlargest
 from itertools import accumulate, chain, groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
@@ -137,18 +137,18 @@ def _pieces(query: str) -> list[str]:
 
 
 class ByWord(Protocol):
-    """What a query's terms tell of the pages, by their row's id."""
+    """What a query's terms tell of the pages, by file name."""
 
     def telling(self, query_terms: Sequence[Term]) -> dict[Term, float]:
         """How telling each term is in this index; a term that no page has is the most telling."""
         ...
 
-    def best(self, telling: Mapping[Term, float], most: int) -> dict[int, float]:
+    def best(self, telling: Mapping[Term, float], most: int) -> dict[str, float]:
         """The keyword half of the `most` best pages (-1: of every page that holds a term)."""
         ...
 
-    def of(self, telling: Mapping[Term, float], rows: Sequence[int]) -> dict[int, float]:
-        """The keyword half of these pages; 0 without any of the terms."""
+    def of(self, telling: Mapping[Term, float], names: Sequence[str]) -> dict[str, float]:
+        """The keyword half of each of these pages that the index knows; 0 without any of the terms."""
         ...
 
 
@@ -164,13 +164,18 @@ class StoredWords:
         sql = "SELECT count(*) FROM memoryfield_keyword WHERE memoryfield_keyword MATCH ?"
         return {term: idf(pages, self._store.count(sql, (term.expression,))) for term in query_terms}
 
-    def best(self, telling: Mapping[Term, float], most: int) -> dict[int, float]:
+    def best(self, telling: Mapping[Term, float], most: int) -> dict[str, float]:
         scores = self._scores(telling)
-        return scores if most < 0 else dict(nlargest(most, scores.items(), key=itemgetter(1)))
+        rows = list(scores) if most < 0 else nlargest(most, scores, key=scores.__getitem__)
+        sql = "SELECT id, filename FROM memoryfield_files WHERE id IN (SELECT value FROM json_each(?))"
+        names = dict(self._store.connection.execute(sql, (json.dumps(rows),))) if rows else {}
+        return {names[row]: scores[row] for row in rows}
 
-    def of(self, telling: Mapping[Term, float], rows: Sequence[int]) -> dict[int, float]:
+    def of(self, telling: Mapping[Term, float], names: Sequence[str]) -> dict[str, float]:
         scores = self._scores(telling)
-        return {row: scores.get(row, 0.0) for row in rows}
+        sql = "SELECT filename, id FROM memoryfield_files WHERE filename IN (SELECT value FROM json_each(?))"
+        found = self._store.connection.execute(sql, (json.dumps(list(names)),)) if names else ()
+        return {name: scores.get(row, 0.0) for name, row in found}
 
     def _scores(self, telling: Mapping[Term, float]) -> dict[int, float]:
         asked = list(telling)
@@ -187,27 +192,27 @@ class Postings:
 
     def __init__(self, store: IndexStore) -> None:
         self._store = store
-        self._pages = store.count("SELECT count(*) FROM memoryfield_files")
-        self._size = 1 + store.count("SELECT ifnull(max(id), 0) FROM memoryfield_files")
+        self._names: dict[int, str] = dict(store.connection.execute("SELECT id, filename FROM memoryfield_files"))
+        self._rows = {name: row for row, name in self._names.items()}
         self._terms: dict[Term, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         self._kept = 0
         self._asked: tuple[list[Term], NDArray[np.float64] | None] = ([], None)
 
     def telling(self, query_terms: Sequence[Term]) -> dict[Term, float]:
-        return {term: idf(self._pages, len(self._of_term(term)[0])) for term in query_terms}
+        return {term: idf(len(self._names), len(self._of_term(term)[0])) for term in query_terms}
 
-    def best(self, telling: Mapping[Term, float], most: int) -> dict[int, float]:
+    def best(self, telling: Mapping[Term, float], most: int) -> dict[str, float]:
         import numpy as np
 
         scores = self._scores(telling)
         rows = np.flatnonzero(scores)
         if 0 <= most < len(rows):
             rows = rows[np.argpartition(-scores[rows], most)[:most]]
-        return dict(zip(rows.tolist(), scores[rows].tolist(), strict=True))
+        return {self._names[row]: score for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)}
 
-    def of(self, telling: Mapping[Term, float], rows: Sequence[int]) -> dict[int, float]:
+    def of(self, telling: Mapping[Term, float], names: Sequence[str]) -> dict[str, float]:
         scores = self._scores(telling)
-        return {row: float(scores[row]) for row in rows}
+        return {name: float(scores[self._rows[name]]) for name in names if name in self._rows}
 
     def _scores(self, telling: Mapping[Term, float]) -> NDArray[np.float64]:
         """The keyword half of every row."""
@@ -216,7 +221,7 @@ class Postings:
         asked = list(telling)
         scores = self._asked[1]
         if scores is None or self._asked[0] != asked:
-            scores = np.zeros(self._size)
+            scores = np.zeros(max(self._names, default=0) + 1)
             for term in asked:
                 rows, gained = self._of_term(term)
                 scores[rows] += gained
