@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import UsageError
 from ..field import Field, locate
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ..search.searcher import Searcher
 
 FieldOption = Annotated[
-    str | None,
+    list[str] | None,  # so that a second one is not silently taken for the first
     typer.Option("--field", "-f", metavar="LOCATION", help="The field: a folder or a .memoryfield.zip."),
 ]
 FieldsOption = Annotated[
@@ -32,9 +33,15 @@ def command_group() -> typer.Typer:
     return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def open_field(given: str | None) -> Field:
-    """The field that a command works on."""
-    return Field.open(locate(given, os.environ.get("MEMORYFIELD"), Path()))
+def open_field(given: list[str] | None) -> Field:
+    """The field that a command works on.
+
+    Raises:
+        UsageError: several are given.
+    """
+    if given and len(set(given)) > 1:
+        raise UsageError(f"{len(given)} fields are given, and this works on one", hint="`search` takes several.")
+    return Field.open(locate(given[0] if given else None, os.environ.get("MEMORYFIELD"), Path()))
 
 
 def open_searcher(given: list[str] | None, **options: "Unpack[Options]") -> "Searcher":

@@ -340,7 +340,7 @@ def _print_page(rank: int, hit: "Hit", several: bool) -> None:
 
 def _head(rank: int, hit: "Hit") -> str:
     stale = f" {escaped(hit.extra['stale'])}" if hit.extra.get("stale") else ""
-    return f"{rank} {hit.match} {hit.score:.2f}{stale}"
+    return f"{rank} {hit.match} {int(hit.score * 100) / 100:.2f}{stale}"  # cut: a weak 0.449 is not shown as 0.45
 
 
 def _place(hit: "Hit", several: bool) -> str:

@@ -71,6 +71,14 @@ class SyncReport:
     unavailable: str = ""
     """Why the embedder stopped answering, if it did."""
 
+    def go_on(self, later: SyncReport) -> None:
+        """What a second look did, as part of the first."""
+        for name in ("added", "changed", "renamed", "removed", "embedded"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        self.pages, self.pending, self.failed = later.pages, later.pending, later.failed
+        self.notes += later.notes
+        self.unavailable = later.unavailable
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         names = ("model", "pages", "added", "changed", "renamed", "removed", "unchanged", "embedded", "pending")
@@ -184,6 +192,8 @@ def sync(
         if progress:
             progress(done, len(names))
     run.finish()
+    if run.late(names):  # pages that came meanwhile, and that a search put in without a vector
+        report.go_on(sync(container, store, embedder, progress=progress))
     return report
 
 
@@ -219,6 +229,7 @@ class _Run:
         for name in changes.removed:
             self.gone.setdefault(changes.rows[name].sha256, []).append(name)
         self.touched = 0
+        self.pending: set[str] = set()
         self.vanished: list[str] = []
         """Listed, and not there any more when they were to be read."""
 
@@ -333,9 +344,14 @@ class _Run:
         report = self.report
         known = {name for name, _ in report.failed}
         report.failed += [(n, row.fault) for n, row in rows.items() if row.fault and n not in known]
-        report.pending = sum(row.pending for row in rows.values())
+        self.pending = {name for name, row in rows.items() if row.pending}
+        report.pending = len(self.pending)
         self._mark(rows)
         report.unchanged = len(self.changes.entries) - len(self.changes.suspects) + self.touched
+
+    def late(self, names: Sequence[str]) -> bool:
+        """Whether there is anything to embed, by an embedder that answers, which was not among these pages."""
+        return self.embedder is not None and not self.pending <= set(names)
 
     def _has_new_names(self) -> bool:
         """Whether pages that vanished may be there under new names: then the next sync moves their rows."""

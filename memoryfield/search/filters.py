@@ -23,6 +23,8 @@ from .ask import Ask
 from .hybrid import Selection
 from .keyword import as_phrase, stemmer
 
+SHOWN = 5
+"""So many values are told of a key that has not the wanted one."""
 EXPIRED, SUPERSEDED, LATER = "expired", "superseded", "created"
 """How a reason for leaving a page out begins."""
 
@@ -114,6 +116,27 @@ def _equal(value: Any, wanted: str) -> bool:
         except ValueError:
             return False
     return False
+
+
+def unmet(store: IndexStore, ask: Ask) -> str:
+    """Why no page meets the conditions: of the first that none meets alone, what there is instead."""
+    for key, wanted in ask.where:
+        found: dict[str, None] = {}
+        for facts in _facts(store):
+            for value in _values(_object(facts.frontmatter), key):
+                if _equal(value, wanted):
+                    break
+                if not isinstance(value, dict | list):
+                    found[value if isinstance(value, str) else json.dumps(value)] = None
+            else:
+                continue
+            break
+        else:
+            if not found:
+                return f"no page has the key {key!r}"
+            some = ", ".join(sorted(found)[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+            return f"no page has {key}={wanted}; what {key} is: {some}"
+    return "no page meets the conditions"
 
 
 # phrases

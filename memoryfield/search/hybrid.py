@@ -1,8 +1,8 @@
 """One field, one query: both halves, one score.
 
-score = ½ keyword + ½ semantic, computed for every page among either half's best 200; a page without
-a vector has no semantic half. A search without an embedder, and a query without a usable term, are
-scored by the half that there is, alone.
+score = ½ keyword + ½ semantic, computed for every page among either half's best 200. Where there is
+only one half, it is the score: in a search without an embedder, for a query without a usable term,
+and for a page that has no vector yet.
 """
 
 from __future__ import annotations
@@ -152,7 +152,9 @@ def _score(mode: str, by_semantic: bool, keyword: float | None, semantic: float 
         return keyword or 0.0
     if by_semantic:
         return semantic or 0.0
-    return 0.5 * (keyword or 0.0) + 0.5 * (semantic or 0.0)
+    if keyword is None or semantic is None:
+        return keyword or semantic or 0.0
+    return 0.5 * keyword + 0.5 * semantic
 
 
 def _best(scored: list[Scored], ask: Ask, notes: list[str]) -> list[Scored]:
@@ -160,8 +162,9 @@ def _best(scored: list[Scored], ask: Ask, notes: list[str]) -> list[Scored]:
     good = sorted(
         (page for page in scored if page.score >= ask.min_score), key=lambda page: (-page.score, page.filename)
     )
-    if not good and scored:
-        many = f"{len(scored)} {'page scores' if len(scored) == 1 else 'pages score'}"
+    valid = sum(ask.include_stale or not page.stale for page in scored)
+    if not good and valid:
+        many = f"{valid} {'page scores' if valid == 1 else 'pages score'}"
         notes.append(f"{many} under {ask.min_score:g}: --min-score 0 shows them")
     if ask.include_stale:
         return good

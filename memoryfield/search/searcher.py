@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
@@ -133,23 +134,30 @@ class Searcher:
             MemoryfieldError: no field can be searched.
         """
         read = read_query(query)
+        self._look_again()
         try:
             return self._answer(query, lambda field: field.rank(read))
         finally:
             self._vectors.forget()
 
+    def _look_again(self) -> None:
+        for field in self._fields:
+            field.look_again()
+
     def search_many(self, queries: Iterable[str]) -> Iterator[SearchResult]:
         """The answers to many queries, in order, each as soon as it can be given.
 
-        An empty query finds nothing, and a note says so. What is there already is embedded at once.
+        An empty query finds nothing, and a note says so. What is there already is embedded at once,
+        and answered from one look at the pages a second; who asks one at a time gets a new look for each.
         """
         for field in self._fields:
             field.many = True
         coming = _Coming(queries)
         while group := coming.group():
-            read = {query: read_query(query) for query in group if query.strip()}
+            if len(group) == 1:
+                self._look_again()
             for field in self._fields:
-                field.expect([query.text for query in read.values()])
+                field.expect([read_query(query).text for query in group if query.strip()])
             for query in group:
                 yield self._answer_any(query)
             self._vectors.forget()
@@ -208,6 +216,7 @@ class _Coming:
     def __init__(self, queries: Iterable[str]) -> None:
         self._queue: queue.Queue[str | BaseException | None] = queue.Queue(AHEAD)
         self._ended = False
+        self._error: BaseException | None = None
         threading.Thread(target=self._read, args=(queries,), daemon=True).start()
 
     def _read(self, queries: Iterable[str]) -> None:
@@ -223,12 +232,12 @@ class _Coming:
         group: list[str] = []
         while not self._ended and len(group) < AHEAD and not (group and self._queue.empty()):
             item = self._queue.get()
-            if isinstance(item, BaseException):
-                raise item
-            if item is None:
-                self._ended = True
-            else:
+            if isinstance(item, str):
                 group.append(item)
+            else:
+                self._ended, self._error = True, item
+        if self._error and not group:
+            raise self._error
         return group
 
 
@@ -258,6 +267,11 @@ class _Field:
         """Let go of the index."""
         if self._source:
             self._source.close()
+
+    def look_again(self) -> None:
+        """Let the next query be answered from a new look at the pages."""
+        if self._looked:
+            self._looked = -math.inf
 
     def rank(self, query: Query) -> Ranking:
         """This field's pages for a query."""
@@ -357,8 +371,10 @@ class _Field:
                 selection = select(store, self._container, self._ask, phrases)
             self._selected = None if phrases else selection
         if selection.allowed is not None and not selection.allowed:
+            from .filters import unmet
+
             quoted = " and ".join(f'"{phrase}"' for phrase in phrases)
-            self.notes.append(f"no page holds {quoted}" if phrases else "no page meets the conditions")
+            self.notes.append(f"no page holds {quoted}" if phrases else unmet(store, self._ask))
         return selection
 
 

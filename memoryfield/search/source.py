@@ -192,7 +192,7 @@ class Source:
             else:
                 fallback = store
         self._chosen += silent
-        if silent:
+        if self.ask.mode != "keyword" and (silent or self._had_index):
             self._chosen.append("searched by keyword alone")
         self.model = None
         self._store = fallback or self._keyword_only_store()

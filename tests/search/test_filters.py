@@ -123,8 +123,12 @@ def test_scores_are_those_of_the_whole_field(tmp_path: Path) -> None:
 
 
 def test_that_no_page_meets_the_conditions_is_noted(tmp_path: Path) -> None:
-    make(tmp_path, {"one": page(status="open")})
-    assert search(tmp_path, where=["status=done"]).notes == ["no page meets the conditions"]
+    make(tmp_path, {"one": page(status="open", tags=[1, True]), "two": page(status="new", tags=["x"])})
+    assert search(tmp_path, where=["status=done"]).notes == ["no page has status=done; what status is: new, open"]
+    assert search(tmp_path, where=["Status=open"]).notes == ["no page has the key 'Status'"]
+    assert search(tmp_path, where=["tags=True"]).notes == ["no page has tags=True; what tags is: 1, true, x"]
+    assert search(tmp_path, where=["status=open", "tags=x"]).notes == ["no page meets the conditions"]
+    assert search(tmp_path, where=["status=open"], since="2100-01-01").notes == ["no page meets the conditions"]
 
 
 # Dates and names

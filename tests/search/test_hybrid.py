@@ -242,12 +242,12 @@ def test_both_halves_are_computed_for_every_candidate(tmp_path: Path, query_vect
     assert all(hit.semantic == pytest.approx(0.1, abs=1e-5) for name, hit in found.items() if name.startswith("near"))
 
 
-def test_a_page_without_a_vector_has_no_semantic_half(kitchen: Path) -> None:
+def test_a_page_without_a_vector_is_scored_by_its_words(kitchen: Path) -> None:
     write_page(kitchen, "broken.md", b"wok heats evenly \xff")
     found = {hit.filename: hit for hit in searched(kitchen, min_score=0).results}
     assert found["broken.md"].semantic is None
     assert found["broken.md"].keyword
-    assert found["broken.md"].score == found["broken.md"].keyword / 2
+    assert found["broken.md"].score == found["broken.md"].keyword
 
 
 @pytest.mark.parametrize("query", ["?!", "🍳"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import shutil
 import threading
 import time
@@ -185,28 +186,45 @@ def test_each_query_is_answered_before_the_next_one_comes(fields: list[Path]) ->
 def test_what_breaks_while_queries_are_read_is_raised_where_they_are_used(fields: list[Path]) -> None:
     def failing() -> Iterator[str]:
         yield "wok"
+        yield "oil"
         raise RuntimeError("the line was cut")
 
+    answered: list[str] = []
     with Searcher.open(fields) as searcher, pytest.raises(RuntimeError, match="the line was cut"):
-        list(searcher.search_many(failing()))
+        answered += (result.query for result in searcher.search_many(failing()))
+    assert answered == ["wok", "oil"]
 
 
-def test_pages_that_change_between_queries_are_found(fields: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryfield.search.searcher.REFRESH_SECONDS", 0.0)
+def test_who_asks_one_at_a_time_finds_what_has_just_changed(fields: list[Path]) -> None:
+    answers: queue.Queue[str] = queue.Queue()
 
     def asking() -> Iterator[str]:
         yield "zinc"
-        for _ in range(50):
-            time.sleep(0.01)
+        assert "zinc.md" not in answers.get(timeout=30)
         make(fields[0], {"zinc": "Zinc is a metal."})
         yield "zinc"
-        yield "metal"
+        assert "zinc.md" in answers.get(timeout=30)
+        make(fields[0], {"lead": "Lead is a metal, too."})
+        yield "lead"
 
     with Searcher.open(fields, mode="hybrid", min_score=0.3) as searcher:
-        before, after, again = searcher.search_many(asking())
-    assert "zinc.md" not in [hit.filename for hit in before.results]
-    assert after.results[0].filename == "zinc.md"
-    assert again.results[0].filename == "zinc.md"
+        for result in searcher.search_many(asking()):
+            answers.put(" ".join(hit.filename for hit in result.results))
+        make(fields[0], {"tin": "Tin is a metal, too."})
+        assert searcher.search("tin").results[0].filename == "tin.md"
+    assert "lead.md" in answers.get(timeout=1)
+
+
+def test_a_page_that_is_not_embedded_yet_is_found_by_its_words(tmp_path: Path) -> None:
+    """Also where there are more of them than a search would embed."""
+    field = make(tmp_path / "field", {"one": "A page."}, embedded=True)
+    make(
+        field, {f"note-{number}": f"# Note {number}\n\nThing {number} with code QX-{number}-z." for number in range(40)}
+    )
+    with Searcher.open([field]) as searcher:
+        found = searcher.search("QX-7-z")
+    assert [(hit.filename, hit.semantic, hit.match) for hit in found.results[:1]] == [("note-7.md", None, "strong")]
+    assert "40 pages are not embedded yet: run `memoryfield embed`" in found.notes
 
 
 # Whole pages
