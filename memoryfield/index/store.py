@@ -173,6 +173,7 @@ class IndexStore:
         self.connection, self.writable, self._vectors_loaded = connection, True, False
 
     def _check(self, name: str, create: bool) -> None:
+        self._refuse_programs(name)
         columns = {row[1] for row in self.connection.execute("PRAGMA table_info(pages)")}
         if not columns:
             if not create:
@@ -183,6 +184,16 @@ class IndexStore:
         if meta.get("model", self.model) != self.model:
             raise IndexFileError(f"{name} holds vectors of another model, {meta['model']!r}")
         self.has_own_tables = meta.get("version") == schema.VERSION and self._has_all_tables()
+
+    def _refuse_programs(self, name: str) -> None:
+        """An index holds rows. What computes them while they are read or written may never come to an end."""
+        sql = """
+            SELECT type, name FROM sqlite_master WHERE type = 'trigger' OR (type = 'view' OR sql LIKE 'CREATE VIRTUAL%')
+            AND (lower(name) = 'pages' OR name LIKE 'memoryfield\\_%' ESCAPE '\\' AND name <> 'memoryfield_keyword')
+        """
+        for kind, what in self.connection.execute(sql):
+            kind = "virtual table" if kind == "table" else kind
+            raise IndexFileError(f"{name} is no index: {what!r} in it is a {kind}")
 
     def _meta(self) -> dict[str, str]:
         if not self._has_table("memoryfield_meta"):
@@ -505,6 +516,7 @@ def _set_up(connection: apsw.Connection, *, mapped: bool = True) -> None:
     """Mapped pages count as memory: a search wants them for their speed, a sync would map the whole file."""
     for pragma, value in (("mmap_size", mapped << 30), ("secure_delete", True), ("temp_store", "memory")):
         connection.pragma(pragma, value)
+    connection.pragma("trusted_schema", False)  # the file may come from anybody
 
 
 def storable(mtime_ns: int) -> int:

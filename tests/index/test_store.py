@@ -552,3 +552,41 @@ def test_a_time_is_written_as_utc(mtime_ns: int, text: str) -> None:
 @pytest.mark.parametrize("mtime_ns", [2**63 - 1, -(2**63)])
 def test_the_farthest_times_are_written_all_the_same(mtime_ns: int) -> None:
     assert iso_time(mtime_ns).endswith("Z")
+
+
+ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r)"
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        (
+            f"DROP TABLE pages; CREATE VIEW pages AS {ENDLESS} SELECT 'p' || i AS filename, '{{}}' AS frontmatter,"
+            " '' AS last_modified, x'' AS sha256_hash, zeroblob(1536) AS embedding FROM r",
+            "'pages' in it is a view",
+        ),
+        (
+            f"CREATE TRIGGER t AFTER INSERT ON pages BEGIN INSERT INTO sink {ENDLESS} SELECT i FROM r; END",
+            "'t' in it is a trigger",
+        ),
+        (
+            "DROP TABLE pages; CREATE VIRTUAL TABLE pages USING"
+            " fts5(filename, frontmatter, last_modified, sha256_hash, embedding)",
+            "'pages' in it is a virtual table",
+        ),
+        (
+            "DROP TABLE memoryfield_meta; CREATE VIEW memoryfield_meta AS"
+            f" {ENDLESS} SELECT 'key' AS key, 'value' AS value FROM r",
+            "'memoryfield_meta' in it is a view",
+        ),
+    ],
+)
+def test_an_index_that_computes_what_it_holds_is_refused(tmp_path: Path, statement: str, what: str) -> None:
+    path = tmp_path / f"{MODEL}.sqlite3"
+    store = IndexStore.open(path, MODEL, 384, create=True)
+    store.prepare()
+    store.connection.execute("CREATE TABLE sink (i)")
+    store.connection.execute(statement)
+    store.close()
+    with pytest.raises(IndexFileError, match=what):
+        IndexStore.open(path, MODEL, 384)
