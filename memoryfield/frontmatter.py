@@ -207,7 +207,9 @@ class _Plainer:
             return value
         if isinstance(value, dict):
             return {self._text(key): self.plain(item, depth + 1) for key, item in value.items()}
-        if isinstance(value, list | tuple | set):
+        if isinstance(value, set):
+            value = sorted(value, key=repr)  # which has no order of its own
+        if isinstance(value, list | tuple):
             return [self.plain(item, depth + 1) for item in value]
         return self._text(value)
 

@@ -71,7 +71,7 @@ def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
             print(f"largest: {escaped(largest.name)}, {size(largest.size)}")
         for index in indexes:
             if index.problem:
-                print(f"index {escaped(index.model)}: {escaped(index.problem)}; `memoryfield embed` makes it anew")
+                print(f"index {escaped(index.model)}: {escaped(index.problem)}")
                 continue
             dimensions = f"{index.dimensions} dimensions" if index.dimensions else "no vectors"
             counts = f"{index.embedded:,} embedded, {index.pending:,} pending, {index.failed:,} failed"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import UsageError
 from ..field import Field
 from .common import (
     FieldOption,
@@ -61,7 +62,9 @@ def embed(
       $ memoryfield embed --drop all-MiniLM-L6-v2
     """
     with open_field(field) as opened:
-        if drop:
+        if drop is not None:
+            if rebuild or model:
+                raise UsageError("--drop deletes an index, and goes with neither --model nor --rebuild")
             name = opened.drop_index(drop)
             if as_json:
                 print_json({"field": opened.name, "dropped": name})

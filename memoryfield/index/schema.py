@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import cache
 
 PAGES = """
@@ -90,6 +91,8 @@ def words(text: str) -> str:
 
     The signs at the end of a word, as in C++ or C#, become words of their own.
     """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)  # a syllable of Hangul is one character, or three
     if "+" in text or "#" in text:
         text = _SIGNS.sub(_spelled, text)
     if not may_be_unspaced(text):

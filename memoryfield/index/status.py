@@ -19,11 +19,11 @@ from ..errors import (
 )
 from ..names import INDEX_SUFFIX, is_index, is_page
 from .files import code_of, discard_index, embedder_of, has_embedder, index_files, open_index
-from .store import DAMAGE, IndexStore
+from .store import DAMAGE, WRONG_VALUES, IndexStore
 from .sync import Progress, SyncReport, look, really_changed, sync
 
 FOLLOW_TIMEOUT_MS = 5_000
-"""How long a deletion or a new name waits for an index that another process has locked."""
+"""How long a deletion, a new name or a look waits for an index that another process has locked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +156,16 @@ def _status(container: Container, model: str, filename: str) -> IndexStatus:
     size = container.entry(filename).size
     dimensions = dimensions_of(model)
     try:
-        store = open_index(container, model, dimensions)
+        store = open_index(container, model, dimensions, timeout_ms=FOLLOW_TIMEOUT_MS)
         try:
             return _counted(container, store, filename, size)
         finally:
             store.close()
-    except (IndexFileError, *DAMAGE, apsw.Error) as error:
-        return IndexStatus(filename, model, dimensions, size, problem=str(error))
+    except (IndexUnreadableError, apsw.BusyError, apsw.LockedError) as error:
+        return IndexStatus(filename, model, dimensions, size, problem=f"{error}: another process may be at work")
+    except (IndexFileError, *DAMAGE, *WRONG_VALUES, apsw.Error) as error:
+        problem = f"{error}: `memoryfield embed` makes it anew"
+        return IndexStatus(filename, model, dimensions, size, problem=problem)
 
 
 def _counted(container: Container, store: IndexStore, filename: str, size: int) -> IndexStatus:

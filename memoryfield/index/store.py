@@ -39,6 +39,10 @@ DAMAGE = (
 """What SQLite raises for a file that can only be made anew."""
 
 
+WRONG_VALUES = (TypeError, AttributeError, ValueError, RecursionError, OverflowError)
+"""What Python raises over values that nobody but another program can have put into an index."""
+
+
 class Row(NamedTuple):
     """What the index knows of a page. `embedded`: its vector is of these bytes and of the right length."""
 
@@ -280,9 +284,15 @@ class IndexStore:
     # reading
 
     def rows(self) -> dict[str, Row]:
-        """What is known of each page, by file name."""
+        """What is known of each page, by file name.
+
+        Raises:
+            apsw.MismatchError: a value is not of its column's type; SQLite lets any be stored.
+        """
         if not self.has_own_tables:
             return {}
+        if self.count(f"SELECT EXISTS (SELECT 1 FROM memoryfield_files WHERE {_WRONG_TYPES})"):
+            raise apsw.MismatchError("a row holds values of other types than its columns")
         sql = """
             SELECT f.filename, f.id, f.size, f.mtime_ns, f.crc32, f.sha256, f.indexed_ns, f.fault,
                    p.sha256_hash IS f.sha256 AND length(p.embedding) = ifnull(?, length(p.embedding))
@@ -517,6 +527,18 @@ def _set_up(connection: apsw.Connection, *, mapped: bool = True) -> None:
     for pragma, value in (("mmap_size", mapped << 30), ("secure_delete", True), ("temp_store", "memory")):
         connection.pragma(pragma, value)
     connection.pragma("trusted_schema", False)  # the file may come from anybody
+
+
+_TYPES = {
+    "text": ("filename", "frontmatter"),
+    "integer": ("size", "mtime_ns", "crc32", "indexed_ns", "broken"),
+    "blob": ("sha256",),
+}
+_OPTIONAL_TYPES = {"text": ("fault", "supersedes"), "integer": ("created_ns", "updated_ns", "expires_ns")}
+_WRONG_TYPES = " OR ".join(
+    [f"typeof({name}) <> '{kind}'" for kind, names in _TYPES.items() for name in names]
+    + [f"typeof({name}) NOT IN ('{kind}', 'null')" for kind, names in _OPTIONAL_TYPES.items() for name in names]
+)
 
 
 def storable(mtime_ns: int) -> int:

@@ -14,7 +14,7 @@ MODES = ("hybrid", "keyword", "semantic")
 TOKEN_CHARS = 4
 """So many characters count as a token."""
 
-_PHRASE = re.compile(r'(?<!\w)"([^"]*[^"\s][^"]*)"(?!\w)')
+_QUOTED = re.compile(r'(?<!\w)"([^"]*)"(?!\w)')
 
 
 class Options(TypedDict, total=False):
@@ -136,8 +136,9 @@ def read_query(given: str) -> Query:
     valid = given.encode("utf-8", "replace").decode()  # no lone surrogates
     if not valid.strip():
         raise UsageError("the query is empty", hint="Say what you look for.")
-    phrases = tuple(dict.fromkeys(" ".join(phrase.split()) for phrase in _PHRASE.findall(valid)))
-    return Query(given, _PHRASE.sub(r" \1 ", valid).strip(), phrases)
+    phrases = dict.fromkeys(" ".join(quoted.split()) for quoted in _QUOTED.findall(valid))
+    text = _QUOTED.sub(lambda quoted: f" {quoted[1]} " if quoted[1].strip() else quoted[0], valid)
+    return Query(given, text.strip(), tuple(filter(None, phrases)))
 
 
 def _pair(text: str) -> tuple[str, str]:

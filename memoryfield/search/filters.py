@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ..containers import Container
-from ..dates import moment_of
+from ..dates import MAX_NS, moment_of
 from ..index.schema import words
 from ..index.store import IndexStore
 from ..names import is_page, stem
@@ -27,6 +27,10 @@ SHOWN = 5
 """So many values are told of a key that has not the wanted one."""
 EXPIRED, SUPERSEDED, LATER = "expired", "superseded", "created"
 """How a reason for leaving a page out begins."""
+
+
+_MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+|[*`]+|(?<![^\W_])_+(?=[^\W_])|(?<=[^\W_])_+(?![^\W_])", re.MULTILINE)
+"""Marks of Markdown that may stand within a phrase: of quotations, emphasis, code."""
 
 
 class _Facts(NamedTuple):
@@ -64,15 +68,16 @@ def _facts(store: IndexStore) -> Iterator[_Facts]:
         yield from map(_Facts._make, store.connection.execute(sql))
         return
     for name, text, modified in store.connection.execute("SELECT filename, frontmatter, last_modified FROM pages"):
-        updated = moment_of(_object(text).get("updated"))
-        yield _Facts(str(name), str(text), moment_of(modified) or 0, updated)
+        frontmatter = _object(text)
+        text = json.dumps(frontmatter, ensure_ascii=False)  # another tool may have written it in another way
+        yield _Facts(str(name), text, moment_of(modified) or 0, moment_of(frontmatter.get("updated")))
 
 
 def _object(text: Any) -> dict[str, Any]:
     """JSON that another tool may have written, as a mapping."""
     try:
         value = json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -86,7 +91,7 @@ def _meets(facts: _Facts, ask: Ask) -> bool:
         return False
     if not all(json.dumps(key.split(".")[0], ensure_ascii=False)[:-1] in facts.frontmatter for key, _ in ask.where):
         return False  # quicker than reading it
-    frontmatter = _object(facts.frontmatter) if ask.where else {}
+    frontmatter = json.loads(facts.frontmatter) if ask.where else {}
     return all(any(_equal(value, wanted) for value in _values(frontmatter, key)) for key, wanted in ask.where)
 
 
@@ -108,11 +113,13 @@ def _values(value: Any, key: str) -> Iterator[Any]:
 def _equal(value: Any, wanted: str) -> bool:
     if isinstance(value, str):
         return value.strip() == wanted
-    if value is None or isinstance(value, bool):
-        return wanted == json.dumps(value) or (value is None and not wanted)
+    if value is None:
+        return wanted in ("", "null", "~")
+    if isinstance(value, bool):  # in the words that YAML 1.1 has for it
+        return wanted.lower() in (("true", "yes", "on") if value else ("false", "no", "off"))
     if isinstance(value, int | float):
         try:
-            return value == float(wanted)
+            return value == (int(wanted) if isinstance(value, int) and wanted.strip("+-").isdigit() else float(wanted))
         except ValueError:
             return False
     return False
@@ -152,13 +159,13 @@ def _holding(store: IndexStore, container: Container, phrase: str, among: set[st
             text = Page(name, container.read(name)).text
         except OSError:
             continue
-        folded = _folded(text)
-        if pattern.search(folded) or pattern.search(re.sub(r"[*`]+", "", folded)):
+        if pattern.search(_folded(text)) or pattern.search(_folded(_MARKS.sub("", text))):
             yield name
 
 
 def _perhaps_holding(store: IndexStore, container: Container, phrase: str) -> list[str]:
     """The pages with the phrase's stems in order; all pages, for a phrase without any."""
+    phrase = re.sub("[+#]", " ", phrase)  # which may be words of their own, or stand within one
     if not (store.has_own_tables and stemmer(store.connection)(words(phrase))):
         return [name for name in container.names() if is_page(name)]
     sql = """
@@ -169,8 +176,8 @@ def _perhaps_holding(store: IndexStore, container: Container, phrase: str) -> li
 
 
 def _folded(text: str) -> str:
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-    return " ".join(plain.casefold().split())
+    plain = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    return " ".join(plain.lower().split())
 
 
 def _whole(phrase: str) -> str:
@@ -189,7 +196,7 @@ def _stale(store: IndexStore, ask: Ask) -> dict[str, str]:
     pages = list(_bounded(store, ask.as_of))
     if not pages:
         return stale
-    superseding: dict[str, str] = {}
+    superseding: dict[str, list[str]] = {}
     for name, created, expires, supersedes in pages:
         if ask.as_of is not None and created is not None and created > ask.as_of:
             stale[name] = f"{LATER} {_day(created)}"
@@ -197,11 +204,12 @@ def _stale(store: IndexStore, ask: Ask) -> dict[str, str]:
         if expires is not None and expires < ask.moment:
             stale[name] = f"{EXPIRED} {_day(expires)}"
         for uuid in json.loads(supersedes or "[]"):
-            superseding.setdefault(uuid, name)
+            superseding.setdefault(uuid, []).append(name)
     if superseding:
         for name, uuid in _named_by(store, list(superseding)):
-            if superseding[uuid] != name:
-                stale.setdefault(name, f"{SUPERSEDED} by {superseding[uuid]}")
+            others = [other for other in superseding[uuid] if other != name]
+            if others:
+                stale.setdefault(name, f"{SUPERSEDED} by {others[0]}")
     return stale
 
 
@@ -238,4 +246,6 @@ def _named_by(store: IndexStore, uuids: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _day(moment_ns: int) -> str:
+    if abs(moment_ns) == MAX_NS:
+        return "before 1678" if moment_ns < 0 else "after 2261"
     return (datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=moment_ns // 1000)).strftime("%Y-%m-%d")

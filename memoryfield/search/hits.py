@@ -9,7 +9,8 @@ from typing import Any
 import apsw
 
 from ..containers import Container
-from ..index.store import IndexStore
+from ..errors import PageNameError
+from ..index.store import WRONG_VALUES, IndexStore
 from ..page import Page
 from .ask import TOKEN_CHARS, Ask
 from .hybrid import Scored
@@ -35,7 +36,7 @@ def make_hit(
     name = scored.filename
     try:
         page = Page(name, container.read(name))
-    except OSError:
+    except (OSError, PageNameError):  # gone since, or never there: other tools write names, too
         return None
     if known := _known_frontmatter(store, page):
         page.take_frontmatter(known)
@@ -87,7 +88,7 @@ def _known_frontmatter(store: IndexStore, page: Page) -> dict[str, Any] | None:
     """A page's keys as the index has them, for these very bytes; other tools write there too."""
     try:
         known = json.loads(store.frontmatter(page.filename, bytes.fromhex(page.sha256)) or "")
-    except (ValueError, apsw.Error):  # damage that shows only here: the page itself tells
+    except (apsw.Error, *WRONG_VALUES):  # damage that shows only here: the page itself tells
         return None
     return known if isinstance(known, dict) else None
 

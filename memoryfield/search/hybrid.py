@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
 from ..index.store import IndexStore
@@ -71,7 +72,7 @@ def rank(
     notes: list[str] = []
     query_terms = terms(store.connection, query.text)
     telling = by_word.telling(query_terms) if by_word else {}
-    mode = "keyword" if vector is None else ask.mode
+    mode = "keyword" if vector is None else ask.mode if by_word else "semantic"
     choose = _Chooser(selection, ask)
     halves = _halves(telling, choose, by_word if mode != "semantic" else None, vector, nearest)
     if not query_terms and mode == "keyword":
@@ -106,11 +107,11 @@ class _Chooser:
     def best(self, scores: Iterable[tuple[str, float]]) -> list[str]:
         """The names of the best."""
         allowed = self.selection.allowed
-        among = [(-score * self.worth(name), name) for name, score in scores if allowed is None or name in allowed]
+        among = [(score * self.worth(name), name) for name, score in scores if allowed is None or name in allowed]
         aside = [name for _, name in among if name in self._aside]
         if aside:
             among = [item for item in among if item[1] not in self._aside]
-        return [name for _, name in heapq.nsmallest(self.most, among)] + aside
+        return [name for _, name in heapq.nlargest(self.most, among, key=itemgetter(0))] + aside  # of equals, the first
 
 
 def recency(age: float, half_life: float) -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from heapq import nlargest
@@ -22,6 +23,7 @@ import apsw
 
 from ..index.schema import TOKENIZER, may_be_unspaced, unspaced, words
 from ..index.store import IndexStore
+from .semantic import first
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,7 +125,7 @@ def places_of_stems(
 def _pieces(query: str) -> list[str]:
     """The query's words; of a run without spaces, each two neighbours, as `words` sets them apart."""
     pieces: list[str] = []
-    for word in query.replace("\x00", " ").split():
+    for word in unicodedata.normalize("NFC", query.replace("\x00", " ")).split():
         if not may_be_unspaced(word):
             pieces.append(words(word))
             continue
@@ -205,9 +207,7 @@ class Postings:
         import numpy as np
 
         scores = self._scores(telling)
-        rows = np.flatnonzero(scores)
-        if 0 <= most < len(rows):
-            rows = rows[np.argpartition(-scores[rows], most)[:most]]
+        rows = first(scores, np.flatnonzero(scores), most)
         return {self._names[row]: score for row, score in zip(rows.tolist(), scores[rows].tolist(), strict=True)}
 
     def of(self, telling: Mapping[Term, float], names: Sequence[str]) -> dict[str, float]:

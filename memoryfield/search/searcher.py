@@ -17,7 +17,7 @@ from ..containers import Container, open_container
 from ..embedders import find_embedder
 from ..errors import MemoryfieldError, UsageError
 from ..index.files import has_embedder
-from ..index.store import DAMAGE, IndexStore
+from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
 from .ask import Ask, Options, Query, read_options, read_query
 from .hits import make_hit, within_budget
 from .hybrid import Ranking, Scored, Selection, rank
@@ -307,7 +307,7 @@ class _Field:
             try:
                 self._look(self._source, query)
                 return ranking(self._source)
-            except (apsw.Error, *DAMAGE) as error:
+            except (apsw.Error, *DAMAGE, *WRONG_VALUES) as error:
                 self._source.give_up(error)
                 self._looked = 0.0
                 self._version = None  # whatever was read of that index is of no use with the next

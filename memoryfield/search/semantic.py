@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..index.store import IndexStore
 
@@ -34,7 +34,8 @@ class Stored:
     def best(self, vector: bytes, most: int) -> dict[str, float]:
         sql = """
             SELECT filename, vec_distance_cosine(embedding, ?1) AS distance FROM pages
-            WHERE length(embedding) = ?2 ORDER BY distance NULLS LAST LIMIT ?3
+            WHERE length(embedding) = ?2 AND typeof(filename) = 'text'
+            ORDER BY distance NULLS LAST, filename LIMIT ?3
         """
         rows = self._connection.execute(sql, (vector, len(vector), most))
         return {name: cosine(distance) for name, distance in rows}
@@ -56,9 +57,10 @@ class Matrix:
     def __init__(self, store: IndexStore, dimensions: int) -> None:
         import numpy as np
 
-        sql = "SELECT filename, embedding FROM pages WHERE length(embedding) = ?"
+        rows = "FROM pages WHERE length(embedding) = ? AND typeof(filename) = 'text' AND typeof(embedding) = 'blob'"
+        sql = f"SELECT filename, embedding {rows} ORDER BY filename"
         width = 4 * dimensions
-        count = store.count("SELECT count(*) FROM pages WHERE length(embedding) = ?", (width,))
+        count = store.count(f"SELECT count(*) {rows}", (width,))
         self._names: list[str] = []
         self._pages = np.zeros((count, dimensions), dtype="<f4")
         for row, (name, embedding) in enumerate(store.connection.execute(sql, (width,))):
@@ -82,9 +84,7 @@ class Matrix:
         import numpy as np
 
         scores = self._scores(vector)
-        rows = np.arange(len(scores))
-        if 0 <= most < len(scores):
-            rows = np.argpartition(-scores, most)[:most]
+        rows = first(scores, np.arange(len(scores)), most)
         rows = rows[np.argsort(-scores[rows], kind="stable")]
         return {self._names[row]: float(scores[row]) for row in rows.tolist()}
 
@@ -97,6 +97,19 @@ class Matrix:
         if vector not in self._compared:
             self.compare([vector])
         return self._compared[vector]
+
+
+def first(scores: NDArray[Any], rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """The `most` of these rows (-1: all) with the best scores, in their order; of equals, the first."""
+    import numpy as np
+
+    if not 0 <= most < len(rows):
+        return rows
+    least = np.partition(scores[rows], len(rows) - most)[len(rows) - most]
+    better, equal = scores[rows] > least, scores[rows] == least
+    equal &= np.cumsum(equal) <= most - np.count_nonzero(better)
+    chosen: NDArray[np.int64] = rows[better | equal]
+    return chosen
 
 
 def cosine(distance: float | None) -> float:

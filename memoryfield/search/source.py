@@ -20,7 +20,7 @@ from ..errors import (
 )
 from ..index import cache
 from ..index.files import discard_index, embedder_of, index_files, open_index
-from ..index.store import DAMAGE, IndexStore
+from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
 from ..names import is_page
 from .ask import Ask, Query
 from .hybrid import Ranking
@@ -203,11 +203,11 @@ class Source:
             return None
         return self.vectors.get(self.spec, query.text)
 
-    def give_up(self, error: apsw.Error | UnicodeDecodeError) -> None:
+    def give_up(self, error: Exception) -> None:
         """The index failed while it was read: made anew if it is damaged and ours, else passed over.
 
         Raises:
-            apsw.Error: there is nothing left to fall back to.
+            Exception: the error itself, where there is nothing left to fall back to.
         """
         if isinstance(error, DAMAGE) and cache.forget(self.container):
             self.close()  # what was kept of an archive: the archive itself may be sound
@@ -263,7 +263,7 @@ class Source:
         except MemoryfieldError as error:
             silent.append(f"{code} was not used: {error}")
             return store, False
-        except (apsw.Error, *DAMAGE) as error:
+        except (apsw.Error, *DAMAGE, *WRONG_VALUES) as error:
             self._store = store
             self.give_up(error)
             return self._try(code, query, silent) if code in self._codes else (None, False)

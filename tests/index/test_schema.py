@@ -136,12 +136,22 @@ def test_each_character_of_a_script_without_spaces_is_one_word_of_its_own() -> N
         character = chr(code)
         if words(character) == character or unicodedata.category(character) == "Cn":
             continue
+        if not unicodedata.is_normalized("NFC", character):
+            assert words(character) == words(unicodedata.normalize("NFC", character))
+            continue
         found = tokens(words(character))
         if len(found) != 1 or found[0] in seen:
             several.append(f"{code:x} {found}")
         seen[found[0]] = character
     assert len(seen) > 90_000
     assert several == []
+
+
+@pytest.mark.parametrize("text", ["한국어 찾기", "がぎぐ", "étude", "Ωmega"])
+def test_composed_and_decomposed_characters_are_the_same_words(text: str) -> None:
+    for form in ("NFC", "NFD"):
+        assert words(unicodedata.normalize(form, text)) == words(text)
+        assert finds(unicodedata.normalize(form, text), words(text))
 
 
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="+#").filter(
@@ -151,12 +161,12 @@ LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="+#").filt
 
 @given(st.text(alphabet=LETTERS | st.sampled_from("炭素가나ไทย")))
 def test_words_only_puts_spaces_in(text: str) -> None:
-    assert words(text).replace(" ", "") == text.replace(" ", "")
+    assert words(text).replace(" ", "") == unicodedata.normalize("NFC", text).replace(" ", "")
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x0DFF, exclude_categories=["Cs"], exclude_characters="+#")))
 def test_text_with_spaces_stays_as_it_is(text: str) -> None:
-    assert words(text) == text
+    assert words(text) == unicodedata.normalize("NFC", text)
 
 
 @pytest.mark.parametrize("text", ["C++", "templates in C++.", "(C++)", "Notepad++ or C++", "c++/cli"])

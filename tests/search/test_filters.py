@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import time
+import unicodedata
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from typing import Any
 import apsw
 import pytest
 
-from memoryfield import Field, SearchResult
+from memoryfield import Field, Searcher, SearchResult
 
 OLD, NEW = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 
@@ -49,7 +52,7 @@ def found(folder: Path, query: str = "wok", **options: Any) -> set[str]:
 
 PAGES = {
     "text": page(status="open", note="a=b", version="1.10"),
-    "number": page(priority=3, ratio=0.5, version=1.1),
+    "number": page(priority=3, ratio=0.5, version=1.1, big=1234567890123456789),
     "truth": page(draft=True, none=None),
     "list": page(tags=["ops", "On Call", 7]),
     "deep": page(author={"name": "Ann", "teams": [{"name": "ops"}, {"name": "dev"}]}, **{"a.b": "dotted"}),
@@ -73,7 +76,12 @@ PAGES = {
         (["version=1.10"], {"text", "number"}),
         (["version=1.1"], {"number"}),
         (["draft=true"], {"truth"}),
-        (["draft=True"], set()),
+        (["draft=True"], {"truth"}),
+        (["draft=yes"], {"truth"}),
+        (["draft=no"], set()),
+        (["big=1234567890123456789"], {"number"}),
+        (["big=1234567890123456788"], set()),
+        (["big=1.5"], set()),
         (["draft=1"], set()),
         (["none=null"], {"truth"}),
         (["none="], {"truth"}),
@@ -126,7 +134,7 @@ def test_that_no_page_meets_the_conditions_is_noted(tmp_path: Path) -> None:
     make(tmp_path, {"one": page(status="open", tags=[1, True]), "two": page(status="new", tags=["x"])})
     assert search(tmp_path, where=["status=done"]).notes == ["no page has status=done; what status is: new, open"]
     assert search(tmp_path, where=["Status=open"]).notes == ["no page has the key 'Status'"]
-    assert search(tmp_path, where=["tags=True"]).notes == ["no page has tags=True; what tags is: 1, true, x"]
+    assert search(tmp_path, where=["tags=2"]).notes == ["no page has tags=2; what tags is: 1, true, x"]
     assert search(tmp_path, where=["status=open", "tags=x"]).notes == ["no page meets the conditions"]
     assert search(tmp_path, where=["status=open"], since="2100-01-01").notes == ["no page meets the conditions"]
 
@@ -174,9 +182,13 @@ PHRASES = {
     "lines": "some carbon\n  steel here",
     "marked": "thin **carbon** steel and `carbon`",
     "accents": "CÁRBON STÉEL",
+    "quoted": "> some carbon\n> steel",
+    "underlined": "__carbon steel__ and _snake_case_",
     "title": "---\ntitle: Carbon steel\n---\n\ntext\n",
     "cpp": "C++ templates and --no-verify",
     "c": "C and no verify",
+    "c7": "C#7 or g++12",
+    "hangul": unicodedata.normalize("NFD", "한국어 찾기"),
     "han": "重跑gen-itgc后再试",
 }
 
@@ -184,13 +196,17 @@ PHRASES = {
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        ('"carbon steel"', {"exact", "lines", "marked", "accents", "title"}),
-        ('wool "carbon steel"', {"exact", "lines", "marked", "accents", "title"}),
+        ('"carbon steel"', {"exact", "lines", "marked", "accents", "title", "quoted", "underlined"}),
+        ('wool "carbon steel"', {"exact", "lines", "marked", "accents", "title", "quoted", "underlined"}),
+        ('"snake_case"', {"underlined"}),
+        ('"snakecase"', set()),
         ('"carbon steel" "wool"', {"exact"}),
         ('"carbon ste"', set()),
         ('"C++"', {"cpp"}),
         ('"--no-verify"', {"cpp"}),
         ('"no verify"', {"c"}),
+        ('"한국어"', {"hangul"}),
+        ("한국어", {"hangul"}),
         ('"gen-itgc"', {"han"}),
         ('"重跑"', {"han"}),
         ('"跑后"', set()),
@@ -275,6 +291,8 @@ def test_stale_pages_that_do_not_match_are_not_counted(tmp_path: Path) -> None:
 def test_a_page_does_not_supersede_itself_and_one_uuid_is_enough(tmp_path: Path) -> None:
     make(tmp_path, {"self": page(uuid=OLD, supersedes=OLD), "two": page(uuid=NEW), "three": page(supersedes=NEW)})
     assert found(tmp_path) == {"self", "three"}
+    make(tmp_path, {"successor": page(supersedes=[OLD])})  # naming itself shields a page from no other
+    assert found(tmp_path) == {"three", "successor"}
 
 
 def test_stale_pages_take_no_place_among_the_candidates(tmp_path: Path) -> None:
@@ -325,3 +343,68 @@ def test_recency_is_taken_before_the_best_are_chosen(tmp_path: Path) -> None:
     make(tmp_path, {"new": page("wok pan", updated="2100-01-01T00:00:00Z")})
     assert search(tmp_path).results[0].filename != "new.md"
     assert search(tmp_path, recency="30d", limit=1).results[0].filename == "new.md"
+
+
+# Values that nobody but another program can have put there
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "expires_ns = 'x'",
+        "created_ns = x'00'",
+        "updated_ns = 'x'",
+        "frontmatter = 7",
+        "frontmatter = x'00'",
+        "frontmatter = replace(hex(zeroblob(50000)), '00', '[')",
+        "indexed_ns = 'x'",
+        "sha256 = 1",
+        "fault = x'00'",
+        "filename = x'ff'",
+        "supersedes = 'x'",
+        "supersedes = 7",
+    ],
+)
+@pytest.mark.parametrize("kind", ["folder", "archive"])
+def test_values_of_wrong_types_are_damage_and_stop_nothing(tmp_path: Path, change: str, kind: str) -> None:
+    folder = tmp_path / "field"
+    folder.mkdir()
+    make(folder, {"wok": page("wok", title="A wok"), "pan": page("pan", title="A pan")})
+    with Field.open(folder) as field:
+        field.sync()
+        with zipfile.ZipFile(tmp_path / "field.memoryfield.zip", "w") as archive:
+            connection = apsw.Connection(str(folder / "all-MiniLM-L6-v2.sqlite3"))
+            connection.execute(f"UPDATE memoryfield_files SET {change} WHERE filename = 'wok.md'")
+            connection.close()
+            for path in folder.iterdir():
+                archive.write(path, path.name)
+        location = folder if kind == "folder" else tmp_path / "field.memoryfield.zip"
+        for options in ({}, {"recency": "90d"}, {"as_of": "2100-01-01"}):
+            with Searcher.open([location], min_score=0, **options) as searcher:
+                assert "wok.md" in [hit.filename for hit in searcher.search("wok").results], options
+        with Field.open(location) as opened:
+            assert opened.indexes()
+            opened.search("wok", where=["title=A wok"])
+
+
+@pytest.mark.parametrize("name", ["NULL", "x'ff'", "'../outside.md'", "7"])
+def test_names_that_are_none_are_passed_over(tmp_path: Path, name: str) -> None:
+    make(tmp_path, {"wok": page("wok"), "pan": page("pan")})
+    with Field.open(tmp_path) as field:
+        field.sync()
+    connection = apsw.Connection(str(tmp_path / "all-MiniLM-L6-v2.sqlite3"))
+    for table in ("memoryfield_keyword", "memoryfield_files", "memoryfield_meta"):
+        connection.execute(f"DROP TABLE {table}")
+    connection.execute(f"UPDATE pages SET filename = {name} WHERE filename = 'pan.md'")
+    connection.close()
+    options: dict[str, Any] = {"mode": "hybrid", "sync": False}
+    assert found(tmp_path, **options) == {"wok"}
+    assert search(tmp_path, **options).mode == "semantic"
+    assert found(tmp_path, **options, since="2000-01-01") == {"wok"}
+
+
+def test_a_long_query_with_a_lone_quote_is_read_at_once(tmp_path: Path) -> None:
+    make(tmp_path, {"wok": page("wok")})
+    started = time.process_time()
+    search(tmp_path, 'wok "' + "a b" * 100_000)
+    assert time.process_time() - started < 60  # it took hours
