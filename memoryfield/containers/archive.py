@@ -36,6 +36,8 @@ class ArchiveContainer:
         self.location = location
         self.name = location.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip")
         self._zip = open_zip(location)
+        assert self._zip.fp is not None
+        self._identity = _identity(os.fstat(self._zip.fp.fileno()))
         self._infos: dict[str, zipfile.ZipInfo] = {}
         self._skipped: list[Skipped] = []
         self._sha256: str | None = None
@@ -103,6 +105,9 @@ class ArchiveContainer:
     def open(self, name: str) -> IO[bytes]:
         """A file that `entry` knows, to be read piece by piece. Raises whatever zipfile lets through."""
         return self._zip.open(self._infos[name])
+
+    def renewed(self) -> ArchiveContainer:
+        return self if _identity(self.location.stat()) == self._identity else ArchiveContainer(self.location)
 
     def begin_fingerprint(self) -> Callable[[], str]:
         return self.fingerprint
@@ -199,6 +204,11 @@ def entry_name(info: zipfile.ZipInfo) -> str:
         return raw.decode("utf-8")
     except UnicodeError:
         return raw.decode("cp437")
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """What changes when a file is replaced, or written over."""
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _places(archive: zipfile.ZipFile) -> list[tuple[str, int, int, int, int]]:

@@ -67,6 +67,10 @@ class Container(Protocol):
         """
         ...
 
+    def renewed(self) -> "Container":
+        """Itself; or a new one, where another file has taken the place of the one that was opened."""
+        ...
+
     def entries(self) -> list[Entry]:
         """Every file at the root, debris included, in no particular order."""
         ...

@@ -75,6 +75,9 @@ class DirectoryContainer:
 
         return collect
 
+    def renewed(self) -> DirectoryContainer:
+        return self
+
     def fingerprint(self) -> str:
         lines: list[str] = []
         with os.scandir(self.location) as listing:

@@ -249,6 +249,7 @@ class _Field:
         self.many = False
         self.notes: list[str] = []
         self._container = container
+        self._own: Container | None = None
         self._ask = ask
         self._vectors = vectors
         self._source: Source | None = None
@@ -267,6 +268,8 @@ class _Field:
         """Let go of the index."""
         if self._source:
             self._source.close()
+        if self._own:
+            self._own.close()
 
     def look_again(self) -> None:
         """Let the next query be answered from a new look at the pages."""
@@ -301,22 +304,36 @@ class _Field:
 
     def _by_a_sound_index(self, query: Query | None, ranking: Callable[[Source], Ranking]) -> Ranking:
         """Rank by the index that serves; where it turns out to be damaged, by the next."""
-        if self._source is None:
-            self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
         while True:
+            source = self._present_source()
             try:
-                self._look(self._source, query)
-                return ranking(self._source)
+                self._look(source, query)
+                return ranking(source)
             except (apsw.Error, *DAMAGE, *WRONG_VALUES) as error:
-                self._source.give_up(error)
+                source.give_up(error)
                 self._looked = 0.0
                 self._version = None  # whatever was read of that index is of no use with the next
+
+    def _present_source(self) -> Source:
+        """The field's source; a new one, where the archive is another than the one that was opened."""
+        if self._source and self._is_due():
+            container = self._container.renewed()
+            if container is not self._container:
+                self.close()
+                self._container, self._own, self._source, self._looked = container, container, None, 0.0
+        if self._source is None:
+            self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
+        return self._source
+
+    def _is_due(self) -> bool:
+        """Whether it is time to look at the pages again."""
+        return time.monotonic() - self._looked > REFRESH_SECONDS
 
     def _look(self, source: Source, query: Query | None) -> None:
         """Choose an index, or look whether the pages have changed since it was looked at."""
         if not self._looked:
             source.choose(query)
-        elif time.monotonic() - self._looked > REFRESH_SECONDS:
+        elif self._is_due():
             source.freshen()
         self._looked = time.monotonic()
         self._turn_to(source.store)
@@ -349,7 +366,8 @@ class _Field:
         store = source.store
         vector = store.vector(filename)
         if vector is None:
-            raise MemoryfieldError(f"{filename} has no vector yet", hint="`memoryfield embed` makes it.")
+            why = "; ".join(source.notes) or f"{filename} is not embedded yet: run `memoryfield embed`"
+            raise MemoryfieldError(f"{filename} has no vector to compare with: {why}")
         found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(store))
         return found._replace(pages=[page for page in found.pages if page.filename != filename])
 

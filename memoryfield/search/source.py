@@ -12,6 +12,7 @@ from ..containers import Container
 from ..embedders import DEFAULT_MODEL, MODELS, Embedder, code_of_spec, dimensions_of, page_input
 from ..errors import (
     EmbedderError,
+    EmbedderUnavailableError,
     IndexFileError,
     IndexUnreadableError,
     MemoryfieldError,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 TIMEOUT_MS = 5_000
 """How long a search waits for an index that another process has locked."""
+LONGEST_WAIT = 40
+"""Seconds for a query's vector, whatever a server does: somebody is waiting."""
 MAX_EMBED = 25
 """So many new or changed pages are embedded by a search itself."""
 
@@ -40,6 +43,7 @@ class _Making:
     def __init__(self, embedder: Embedder, text: str) -> None:
         self._vector = b""
         self._error: Exception | None = None
+        self._late = False
         self._thread = threading.Thread(target=self._make, args=(embedder, text), daemon=True)
         try:
             embedder.load()  # before the thread: imports would only take turns with what goes on here
@@ -55,11 +59,15 @@ class _Making:
             self._error = error
 
     def finish(self) -> None:
-        if self._thread.ident is not None:
-            self._thread.join()
+        """Wait for the thread, unless it was given up."""
+        if self._thread.ident is not None and not self._late:
+            self._thread.join(LONGEST_WAIT)
+            self._late = self._thread.is_alive()
 
     def get(self) -> bytes:
         self.finish()
+        if self._late:
+            raise EmbedderUnavailableError(f"no vector of the query came within {LONGEST_WAIT} seconds")
         if self._error:
             raise self._error
         return self._vector

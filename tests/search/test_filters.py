@@ -379,7 +379,8 @@ def test_values_of_wrong_types_are_damage_and_stop_nothing(tmp_path: Path, chang
             for path in folder.iterdir():
                 archive.write(path, path.name)
         location = folder if kind == "folder" else tmp_path / "field.memoryfield.zip"
-        for options in ({}, {"recency": "90d"}, {"as_of": "2100-01-01"}):
+        asked: list[dict[str, Any]] = [{}, {"recency": "90d"}, {"as_of": "2100-01-01"}]
+        for options in asked:
             with Searcher.open([location], min_score=0, **options) as searcher:
                 assert "wok.md" in [hit.filename for hit in searcher.search("wok").results], options
         with Field.open(location) as opened:

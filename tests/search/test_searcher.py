@@ -168,6 +168,20 @@ def test_many_queries_are_answered_as_each_alone(fields: list[Path], mode: str) 
             )
 
 
+def test_of_equal_pages_the_same_are_found_by_either_way(tmp_path: Path) -> None:
+    """More of them than are candidates."""
+    make(tmp_path, {f"page-{number:03}": "one wok" for number in range(500)})
+    found: list[list[str]] = []
+    with Searcher.open([tmp_path], mode="keyword", min_score=0, limit=250) as searcher:
+        found += ([hit.filename for hit in result.results] for result in searcher.search_many(["wok", "wok"]))
+        found.append([hit.filename for hit in searcher.search("wok").results])
+    for name in (None, "*"):
+        with Searcher.open([tmp_path], mode="keyword", min_score=0, limit=250, name=name) as searcher:
+            found.append([hit.filename for hit in searcher.search("wok").results])
+    assert len(found[0]) == 250
+    assert all(names == found[0] for names in found)
+
+
 def test_each_query_is_answered_before_the_next_one_comes(fields: list[Path]) -> None:
     answered = threading.Event()
 
@@ -227,6 +241,24 @@ def test_a_page_that_is_not_embedded_yet_is_found_by_its_words(tmp_path: Path) -
     assert "40 pages are not embedded yet: run `memoryfield embed`" in found.notes
 
 
+@pytest.mark.parametrize("way", ["renamed over", "written over"])
+def test_an_archive_that_is_replaced_between_queries_is_read_anew(fields: list[Path], way: str) -> None:
+    archive = fields[2]
+    (other := archive.with_name("other")).mkdir()
+    with Field.open(make(other / "field", {"fourth": "A wok of brass."}, embedded=True)) as field:
+        pack(field, other / "new.zip")
+    with Searcher.open([archive], min_score=0) as searcher:
+        assert [hit.filename for hit in searcher.search("wok").results] == ["third.md"]
+        if way == "renamed over":
+            (other / "new.zip").replace(archive)
+        else:
+            archive.write_bytes((other / "new.zip").read_bytes())
+        assert [hit.filename for hit in searcher.search("wok").results] == ["fourth.md"]
+        archive.unlink()
+        with pytest.raises((MemoryfieldError, OSError)):
+            searcher.search("wok")
+
+
 # Whole pages
 
 
@@ -270,7 +302,10 @@ def test_similar_needs_no_model_to_answer(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_page_without_a_vector_is_told(tmp_path: Path) -> None:
     make(tmp_path, KITCHEN)
-    with Field.open(tmp_path) as field, pytest.raises(MemoryfieldError, match="no vector yet"):
+    with (
+        Field.open(tmp_path) as field,
+        pytest.raises(MemoryfieldError, match=r"no vector to compare with: .*`memoryfield embed`"),
+    ):
         field.similar("pans")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,17 @@ def test_pages_like_one_are_found_without_the_server(folders: list[Path], openai
         found = field.similar("woks")
     assert [hit.filename for hit in found.results]
     assert openai.embedded == []
+
+
+def test_a_server_that_takes_too_long_is_given_up(
+    folders: list[Path], openai: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryfield.search.source.LONGEST_WAIT", 0.2)
+    openai.slow = 3
+    started = time.monotonic()
+    with Searcher.open(folders[:1], min_score=0) as searcher:
+        found = searcher.search("wok")
+    assert time.monotonic() - started < openai.slow
+    assert found.results[0].filename == "woks.md"
+    assert (found.mode, found.model) == ("keyword", None)
+    assert found.notes[0].startswith(f"{CODE} was not used: no vector of the query came within 0.2 seconds")
