@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import EmbedderError, EmbedderUnavailableError
 from .base import import_library
-from .remote import CHECK, CONNECT_TIMEOUT, QUERY, PassingError, Patience, RemoteEmbedder, refusal, tls, told
+from .remote import ASKED_FOR, CHECK, CONNECT_TIMEOUT, QUERY, PassingError, Patience, RemoteEmbedder, refusal, tls, told
 from .specs import Spec
 
 
@@ -112,7 +112,8 @@ class OllamaEmbedder(RemoteEmbedder):
             return ollama.Client(
                 timeout=httpx.Timeout(timeout, connect=CONNECT_TIMEOUT),
                 verify=tls(),
-                event_hooks={"response": [self._note_wait]},
+                headers=ASKED_FOR,
+                event_hooks={"response": [self._note_wait, self._bound]},
             )
         except (ImportError, ValueError, httpx.InvalidURL) as error:
             why = f": {error}" if isinstance(error, ImportError) else ""  # others may name a part of a password

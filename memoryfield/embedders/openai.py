@@ -13,7 +13,18 @@ from typing import Any
 
 from ..errors import EmbedderError, EmbedderUnavailableError
 from .base import import_library
-from .remote import CHECK, CONNECT_TIMEOUT, FailedError, PassingError, Patience, RemoteEmbedder, refusal, tls, told
+from .remote import (
+    ASKED_FOR,
+    CHECK,
+    CONNECT_TIMEOUT,
+    FailedError,
+    PassingError,
+    Patience,
+    RemoteEmbedder,
+    refusal,
+    tls,
+    told,
+)
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -122,7 +133,7 @@ class OpenAIEmbedder(RemoteEmbedder):
             return EmbedderUnavailableError(f"the server at {self._shown()} {fault}", hint=hint)
         try:
             content = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             content = response.text
         message = self._told(content)
         if status == 404:
@@ -187,7 +198,8 @@ class OpenAIEmbedder(RemoteEmbedder):
                 base_url=self._url.copy_with(
                     userinfo=b"", query=None, fragment=None
                 ),  # or else it would be in the library's log
-                headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
+                headers=ASKED_FOR | ({"Authorization": f"Bearer {self._key}"} if self._key else {}),
+                event_hooks={"response": [self._bound]},
                 auth=login,
                 verify=tls(),
             )

@@ -11,7 +11,8 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -51,6 +52,14 @@ MANY = 16
 """Vectors for which numpy pays."""
 MAX_FAULT = 200
 """Characters of what a server says of an error."""
+MAX_VECTOR = 8192 * 32
+"""Bytes of an answer for each vector that was asked for: many dimensions, written at length."""
+MAX_OTHER = 8 << 20
+"""Bytes of an answer for all else: a hosted server's list of models may take more than one million."""
+ASKED_FOR = {"Accept-Encoding": "identity"}
+"""The headers of each request: what comes compressed may be any size."""
+_most: ContextVar[int] = ContextVar("_most")
+"""Bytes that the answer to what is asked now may have: Ollama's package takes nothing that would carry it."""
 _TOO_LONG = (
     "context length",  # Ollama, OpenAI, vLLM
     "context size",  # llama.cpp, beyond the model's context
@@ -163,7 +172,7 @@ class RemoteEmbedder(ABC):
     def _vectors(self, texts: Sequence[str], patience: Patience) -> list[Vector]:
         """The vectors of one request, each checked."""
         valid = [text.encode("utf-8", "replace").decode() for text in texts]
-        found = self._ask(lambda: self._call(valid, patience), patience)
+        found = self._ask(lambda: self._call(valid, patience), patience, len(texts))
         if len(found) != len(texts):
             raise EmbedderError(f"{self._name} gave {len(found)} vectors for {len(texts)} texts")
         self.dimensions = self.dimensions or Counter(map(len, found)).most_common(1)[0][0]
@@ -171,13 +180,16 @@ class RemoteEmbedder(ABC):
             return unit_vectors(found, self.dimensions, self._name)
         return [unit_vector(values, self.dimensions, self._name) for values in found]
 
-    def _ask(self, call: Callable[[], T], patience: Patience) -> T:
-        """One call; what may pass is tried again after growing waits, or those that the server asks for."""
+    def _ask(self, call: Callable[[], T], patience: Patience, vectors: int = 0) -> T:
+        """One call, for so many vectors; what may pass is tried again after growing waits, or those asked for."""
+        _most.set(MAX_OTHER + vectors * MAX_VECTOR)
         for attempt in range(patience.attempts):
             try:
                 return call()
             except PassingError as error:
                 fault = error
+            except RecursionError:  # in reading JSON, or in writing it into a message
+                fault = PassingError("an answer that is no JSON, or nested too deeply")
             if attempt + 1 == patience.attempts or fault.retry_after > patience.longest_wait:
                 break
             time.sleep(max(FIRST_WAIT * 2**attempt, fault.retry_after))
@@ -185,6 +197,46 @@ class RemoteEmbedder(ABC):
         asked = f", and asks to be left alone for {fault.retry_after:.0f} seconds" if fault.retry_after else ""
         message = f"{self.where} failed{times}: {fault.message}{asked}"
         raise EmbedderUnavailableError(message) if fault.busy else FailedError(message)
+
+    def _bound(self, response: Any) -> None:
+        """Let an answer end: a hook of httpx's clients.
+
+        Raises:
+            EmbedderUnavailableError: it is compressed; or, as it is read, it is too long.
+        """
+        if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            raise EmbedderUnavailableError(f"{self.where} answered with compressed data, which was not asked for")
+        most = _most.get() if response.is_success else MAX_OTHER
+        too_long = EmbedderUnavailableError(f"{self.where} answered with more than {most} bytes")
+        response.stream = _bounded_stream()(response, most, too_long)
+
+
+@cache
+def _bounded_stream() -> Any:
+    """The class of streams that end; made here, since it derives from one of httpx."""
+    import httpx
+
+    class BoundedStream(httpx.SyncByteStream):
+        """A response's own stream, up to so many bytes, and for as long as one read of it may take."""
+
+        def __init__(self, response: httpx.Response, most: int, too_long: EmbedderError) -> None:
+            self._stream: Any = response.stream
+            self._left, self._too_long = most, too_long
+            self._end = time.monotonic() + response.request.extensions["timeout"]["read"]
+
+        def __iter__(self) -> Iterator[bytes]:
+            for piece in self._stream:
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise self._too_long
+                if time.monotonic() > self._end:
+                    raise httpx.ReadTimeout("the body took too long")
+                yield piece
+
+        def close(self) -> None:
+            self._stream.close()
+
+    return BoundedStream
 
 
 class PassingError(EmbedderError):
@@ -223,6 +275,7 @@ def _seconds(retry_after: str | None) -> float:
 
 def told(text: str, secrets: Iterable[str] = ()) -> str:
     """What a server said, on one line and not too long, without any part of a secret that it may have repeated."""
+    text = text[: 10 * MAX_FAULT]  # to search a long one for a long secret takes minutes
     hidden = [False] * len(text)
     for secret in filter(None, secrets):
         width = min(len(secret), 6)

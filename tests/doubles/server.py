@@ -16,8 +16,9 @@ import socket
 import struct
 import threading
 import time
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -30,6 +31,12 @@ DIMENSIONS = 768
 _PREFIX = re.compile(r"search_(?:document|query): ")
 
 Answer = Literal["right", "short", "zeros", "nan", "fewer", "no json", "no vectors", "cut off"]
+Flood = Literal["huge", "gzip bomb", "drip"]
+"""A body that hardly ends, one that hardly ends once it is unpacked, and one that comes a byte at a time."""
+FLOOD = 256 << 20
+"""Bytes of a flood, in the end; many more than anybody should read."""
+DRIP = 0.02
+"""Seconds between two bytes of a drip."""
 MakeVectors = Callable[[Sequence[str], int], list[list[float]]]
 
 
@@ -130,6 +137,11 @@ class EmbeddingServer(ABC):
     """After so many answers to requests to embed, the next is cut off, and nothing listens any more."""
     slow: float = 0
     """Seconds before any answer."""
+    flood: Flood | None = None
+    """What comes in place of any answer at a path that begins like `flooded`."""
+    flooded: str = "/"
+    poured: int = 0
+    """Bytes of floods that could be sent before whoever asked hung up."""
 
     received: list[Received] = field(default_factory=list)
     embedded: list[str] = field(default_factory=list)
@@ -258,6 +270,22 @@ class EmbeddingServer(ABC):
         return vector
 
 
+def _pieces(flood: Flood) -> Iterator[bytes]:
+    """The body of a flood: blanks, which JSON may begin with."""
+    blanks = b" " * (1 << 16)
+    if flood == "drip":
+        for _ in range(int(5 / DRIP)):
+            yield b" "
+            time.sleep(DRIP)
+    elif flood == "gzip bomb":
+        packer = zlib.compressobj(wbits=31)
+        yield from filter(None, (packer.compress(blanks) for _ in range(FLOOD // len(blanks))))
+        yield packer.flush()
+    else:
+        for _ in range(FLOOD // len(blanks)):
+            yield blanks
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
@@ -280,6 +308,10 @@ class _Handler(BaseHTTPRequestHandler):
         super().setup()
         self._double.connections += 1
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # whoever asked hung up between two requests, with an answer half read
+            super().handle()
+
     def do_GET(self) -> None:  # the base class wants this name
         self._respond(None)
 
@@ -294,7 +326,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _respond(self, body: Any) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self._double.respond(Received(self.command, self.path, body, headers))
-        if answer is None:
+        flood = self._double.flood if self.path.startswith(self._double.flooded) else None
+        if flood:
+            with suppress(ConnectionError):  # whoever asked has had enough
+                self._pour(flood)
+        elif answer is None:
             self._cut_off()
         else:
             with suppress(ConnectionError):  # whoever asked did not wait
@@ -311,6 +347,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(payload)
         self.wfile.flush()
+
+    def _pour(self, flood: Flood) -> None:
+        """A body of a length that is not told before."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        if flood == "gzip bomb":
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        for piece in _pieces(flood):
+            self.wfile.write(piece)
+            self.wfile.flush()
+            self._double.poured += len(piece)
 
     def _cut_off(self) -> None:
         """End in the middle of an answer; if the server is to die, nothing listens any more before that."""

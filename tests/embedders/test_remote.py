@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 import struct
 import time
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from memoryfield.embedders import find_embedder, remote
+from memoryfield.embedders.ollama import OllamaEmbedder
 from memoryfield.embedders.remote import PAGES, QUERY, Patience, RemoteEmbedder, told
 from memoryfield.errors import EmbedderError, EmbedderUnavailableError
 
-from ..doubles.server import Answer, EmbeddingServer, Failure, hashed_vector
+from ..doubles.ollama_server import OllamaServer
+from ..doubles.server import DRIP, Answer, EmbeddingServer, Failure, hashed_vector
 
 TEXTS = ["carbon steel woks", "poems about the sea", "time zones in SQLite", "cast iron pans"]
 
@@ -142,6 +146,129 @@ def test_a_connection_is_kept(embedder: RemoteEmbedder, server: EmbeddingServer)
         embedder.embed_pages(TEXTS)
     assert len(server.requests) == 5
     assert server.connections == 1
+
+
+# answers without end
+
+ASKS: dict[str, Callable[[RemoteEmbedder], object]] = {
+    "query": lambda embedder: embedder.embed_query("wok"),
+    "pages": lambda embedder: embedder.embed_pages(TEXTS),
+    "check": lambda embedder: embedder._check(),
+}
+NESTED = "[" * 200_000 + "]" * 200_000
+ENOUGH = 24 << 20
+"""Bytes: far less than a flood; what is on its way in the system's buffers is part of it."""
+
+
+@contextmanager
+def little_memory() -> Iterator[None]:
+    """What runs within takes little, at any time."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < ENOUGH
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=list(ASKS))
+def test_an_answer_without_end_is_not_read_to_its_end(
+    ask: Callable[[RemoteEmbedder], object], embedder: RemoteEmbedder, server: EmbeddingServer
+) -> None:
+    server.flood = "huge"
+    with little_memory(), pytest.raises(EmbedderUnavailableError, match=r"at http.* answered with more than \d+ bytes"):
+        ask(embedder)
+    assert server.poured < ENOUGH
+    assert len(server.received) == 1, "and is not asked for again"
+
+
+def test_an_answer_may_be_as_long_as_many_long_vectors_and_no_longer(
+    embedder: RemoteEmbedder, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = find_embedder(embedder.spec, dimensions=8192)
+    assert isinstance(long, RemoteEmbedder)
+    server.dimensions = 8192
+    monkeypatch.setattr(remote, "MAX_OTHER", 10_000)
+    server.make_vectors = lambda texts, n: [[1.2345678901234567e-101] * n for _ in texts]
+    assert len(embedder._ask(lambda: embedder._call(TEXTS, PAGES), PAGES, len(TEXTS))) == len(TEXTS)
+    server.make_vectors = lambda texts, n: [[0.1] * 15 * n for _ in texts]
+    with pytest.raises(EmbedderUnavailableError, match="answered with more than"):
+        embedder.embed_pages(TEXTS)
+
+
+def test_an_error_without_end_is_not_read_to_its_end(embedder: RemoteEmbedder, server: EmbeddingServer) -> None:
+    texts = ["wok"] * 256
+    server.failures = [(400, "x" * (remote.MAX_OTHER + 1))]
+    with pytest.raises(EmbedderUnavailableError, match=f"answered with more than {remote.MAX_OTHER} bytes"):
+        embedder.embed_pages(texts)
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=list(ASKS))
+def test_an_answer_that_is_compressed_is_not_unpacked(
+    ask: Callable[[RemoteEmbedder], object], embedder: RemoteEmbedder, server: EmbeddingServer
+) -> None:
+    server.flood = "gzip bomb"
+    with little_memory(), pytest.raises(EmbedderUnavailableError, match=r"at http.* answered with compressed"):
+        ask(embedder)
+    assert [request.headers["accept-encoding"] for request in server.received] == ["identity"]
+
+
+@pytest.mark.parametrize("name", ["QUERY", "PAGES", "CHECK"])
+def test_an_answer_that_drips_is_not_waited_for_for_ever(
+    name: str, embedder: RemoteEmbedder, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("memoryfield.embedders.remote", type(embedder).__module__):
+        monkeypatch.setattr(f"{place}.{name}", Patience(3, 10 * DRIP, 0), raising=False)
+    server.flood = "drip"
+    ask = ASKS[{"QUERY": "query"}.get(name, name.lower())]
+    with pytest.raises(EmbedderUnavailableError, match="did not answer in time"):
+        ask(embedder)
+    assert len(server.received) == 1
+    assert 1 <= server.poured < 100
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=list(ASKS))
+@pytest.mark.parametrize("status", [200, 500])
+def test_an_answer_that_is_nested_deeply_is_no_json(
+    status: int,
+    ask: Callable[[RemoteEmbedder], object],
+    embedder: RemoteEmbedder,
+    server: EmbeddingServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "respond", lambda request: (status, NESTED, {}))
+    with pytest.raises(EmbedderUnavailableError, match=r"failed.*(an answer that is no JSON|status 500, \[\[)"):
+        ask(embedder)
+
+
+def test_the_nested_error_of_an_answer_is_told_if_it_can_be(
+    embedder: RemoteEmbedder, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some depth can be read, and not be written again."""
+    for depth in range(800, 1000, 3):
+        nested = f'{{"error": {"[" * depth}{"]" * depth}}}'
+        for status in (200, 500):
+            monkeypatch.setattr(server, "respond", lambda request, s=status, n=nested: (s, n, {}))
+            with pytest.raises(EmbedderUnavailableError, match="failed"):
+                embedder._ask(lambda: embedder._call(["wok"], QUERY), Patience(1, 5, 0))
+
+
+@pytest.mark.parametrize("path", ["/api/tags", "/api/show"])
+def test_the_list_of_models_is_bounded_too(path: str, ollama: OllamaServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = find_embedder("nomic-embed-text-v1.5")
+    assert isinstance(embedder, OllamaEmbedder)
+    ollama.flood, ollama.flooded = "huge", path
+    with little_memory(), pytest.raises(EmbedderUnavailableError, match="answered with more than"):
+        embedder.models()
+    ollama.flood = "gzip bomb"
+    with pytest.raises(EmbedderUnavailableError, match="compressed"):
+        embedder.models()
+    ollama.flood, right = None, ollama.respond
+    monkeypatch.setattr(
+        ollama, "respond", lambda request: (200, NESTED, {}) if request.path == path else right(request)
+    )
+    with pytest.raises(EmbedderUnavailableError, match="an answer that is no JSON"):
+        embedder.models()
 
 
 # batches
@@ -295,6 +422,13 @@ def test_no_part_of_a_secret_is_told(text: str) -> None:
     shown = told(text.format(key=key, KEY=key.upper()), ["", key]).lower()
     assert not any(key[start : start + 6] in shown for start in range(len(key) - 5))
     assert len(shown) <= 200
+
+
+def test_only_the_beginning_of_a_long_fault_is_looked_through() -> None:
+    key = "sk-1234567890abcdefghij"
+    for blanks in range(remote.MAX_FAULT * 10 - len(key), remote.MAX_FAULT * 10):
+        shown = told(" " * blanks + key + "x" * 1_000_000, [key])
+        assert not any(key[start : start + 6] in shown for start in range(len(key) - 5))
 
 
 def test_what_is_told_is_one_line_and_keeps_the_rest() -> None:
