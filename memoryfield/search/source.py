@@ -194,7 +194,7 @@ class Source:
                 self._chosen += silent
                 return
             if store is None:
-                self._codes.remove(code)
+                self._codes = [other for other in self._codes if other != code]
             elif fallback:
                 store.close()
             else:
@@ -217,6 +217,8 @@ class Source:
         Raises:
             Exception: the error itself, where there is nothing left to fall back to.
         """
+        if self._store is None:
+            raise error
         if isinstance(error, DAMAGE) and cache.forget(self.container):
             self.close()  # what was kept of an archive: the archive itself may be sound
             return

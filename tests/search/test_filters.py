@@ -388,6 +388,24 @@ def test_values_of_wrong_types_are_damage_and_stop_nothing(tmp_path: Path, chang
             opened.search("wok", where=["title=A wok"])
 
 
+def test_an_archive_whose_index_is_damaged_and_out_of_date_is_searched_all_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "field"
+    folder.mkdir()
+    make(folder, {"wok": page("wok"), "pan": page("pan")})
+    with Field.open(folder) as field:
+        field.sync()
+    connection = apsw.Connection(str(folder / "all-MiniLM-L6-v2.sqlite3"))
+    connection.execute("UPDATE memoryfield_files SET indexed_ns = 'x'")
+    connection.close()
+    make(folder, {"new": page("another wok")})
+    with zipfile.ZipFile(tmp_path / "field.memoryfield.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, path.name)
+    result = search(tmp_path / "field.memoryfield.zip", mode="hybrid")
+    assert {hit.filename for hit in result.results} == {"wok.md", "new.md"}
+    assert "searched by keyword alone" in result.notes
+
+
 @pytest.mark.parametrize("name", ["NULL", "x'ff'", "'../outside.md'", "7"])
 def test_names_that_are_none_are_passed_over(tmp_path: Path, name: str) -> None:
     make(tmp_path, {"wok": page("wok"), "pan": page("pan")})
