@@ -11,6 +11,7 @@ import sqlite3
 import struct
 import sys
 import time
+import warnings
 import zlib
 from collections.abc import Sequence
 from contextlib import closing
@@ -124,7 +125,9 @@ class Field:
 
     def begin(self, *, rebuild: bool = False) -> int:
         """A process that syncs."""
-        child = os.fork()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads: ours are idle
+            child = os.fork()
         if child:
             return child
         try:
