@@ -1,0 +1,56 @@
+"""The shape of a result, as spec/search-result.schema.json has it: always the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from memoryfield import Field, Searcher
+
+from ..cli.support import make_kitchen, memoryfield
+
+SPEC = Path(__file__).parents[2] / "spec"
+SCHEMA = json.loads((SPEC / "search-result.schema.json").read_text(encoding="utf-8"))
+
+
+def faults(result: Any) -> list[str]:
+    """What of a result is not as the schema says."""
+    return [error.message for error in Draft202012Validator(SCHEMA).iter_errors(json.loads(json.dumps(result)))]
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    assert faults({"query": "wok"})
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize(
+    "options", [{}, {"include_stale": True}, {"full": True}, {"budget": 60}, {"where": ["a=b"]}], ids=str
+)
+def test_every_result_has_its_shape(tmp_path: Path, mode: str, options: dict[str, Any]) -> None:
+    kitchen = make_kitchen(tmp_path / "kitchen", embedded=True)
+    (kitchen / "broken.md").write_bytes(b"---\ntitle: [\n---\nA wok \xff")
+    other = make_kitchen(tmp_path / "other")
+    with Searcher.open([kitchen, other, tmp_path / "missing"], mode=mode, min_score=0, **options) as searcher:
+        for query in ("wok", "zzz", "", 'wok "steel"'):
+            (result,) = searcher.search_many([query])
+            assert faults(result.to_dict()) == []
+            for hit in result.to_dict()["results"]:
+                assert ("stale" in hit, "text" in hit) == (
+                    "include_stale" in options,
+                    bool({"full", "budget"} & {*options}),
+                )
+    with Field.open(kitchen) as field:
+        assert faults(field.similar("woks", min_score=0, **options).to_dict()) == []
+
+
+def test_the_command_prints_the_same(tmp_path: Path) -> None:
+    kitchen = make_kitchen(tmp_path / "kitchen", embedded=True)
+    for arguments in (["search", "wok", "--json"], ["similar", "woks", "--json"]):
+        printed = memoryfield(*arguments, "--min-score", "0", cwd=kitchen).json
+        assert printed["results"]
+        assert faults(printed) == []
