@@ -101,7 +101,10 @@ def unit_vector(values: Sequence[float], dimensions: int | None, what: str) -> V
         EmbedderError: wrong length, all zeros, or not finite. `what` names the text in its message.
     """
     if dimensions is not None and len(values) != dimensions:
-        raise EmbedderError(f"{what}: the vector has {len(values)} dimensions instead of {dimensions}")
+        raise EmbedderError(
+            f"{what}: the vector has {len(values)} dimensions instead of {dimensions}",
+            hint="If that model is another one now, `memoryfield embed --rebuild` makes its index anew.",
+        )
     try:
         length = math.hypot(*values)
         if length == math.inf and math.inf not in map(abs, values):  # beyond the range of floats, and no value is
