@@ -14,6 +14,7 @@ import random
 import re
 import socket
 import struct
+import sys
 import threading
 import time
 import zlib
@@ -292,6 +293,11 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, double: EmbeddingServer) -> None:
         self.double = double
         super().__init__(("127.0.0.1", 0), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up is no fault; all else is told, as the base class does."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
