@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from .dates import moment_of
 from .frontmatter import Block, Problem, find_block, known_lines, new_block, parse_block, read_block, set_keys
 from .names import stem
 
@@ -138,6 +139,21 @@ class Page:
     def updated(self) -> str:
         """The frontmatter's updated, as written, or nothing."""
         return self._text_of("updated")
+
+    @property
+    def created_ns(self) -> int | None:
+        """The moment of `created`, where that is a date: in nanoseconds since 1970, UTC."""
+        return moment_of(self.created)
+
+    @property
+    def updated_ns(self) -> int | None:
+        """The moment of `updated`, likewise."""
+        return moment_of(self.updated)
+
+    @property
+    def expires_ns(self) -> int | None:
+        """The last moment at which the page is valid: of a date alone, its end."""
+        return moment_of(self.frontmatter.get("expires"), end_of_day=True)
 
     @property
     def supersedes(self) -> tuple[str, ...]:

@@ -39,21 +39,24 @@ def open_field(given: list[str] | None) -> Field:
     Raises:
         UsageError: several are given.
     """
-    if given and not all(given):
-        raise UsageError("the field's location is empty", hint="Is a variable not set?")
-    if given and len(set(given)) > 1:
-        raise UsageError(f"{len(given)} fields are given, and this works on one", hint="`search` takes several.")
-    return Field.open(locate(given[0] if given else None, os.environ.get("MEMORYFIELD"), Path()))
+    locations = _locations(given)
+    if len(set(locations)) > 1:
+        raise UsageError(f"{len(locations)} fields are given, and this works on one", hint="`search` takes several.")
+    return Field.open(locations[0])
 
 
 def open_searcher(given: list[str] | None, **options: "Unpack[Options]") -> "Searcher":
     """What searches the given fields, or the one that a command works on."""
     from ..search.searcher import Searcher
 
+    return Searcher.open(_locations(given), **options)
+
+
+def _locations(given: list[str] | None) -> list[str]:
+    """The given fields, else the environment's, else the current folder."""
     if given and not all(given):
         raise UsageError("a field's location is empty", hint="Is a variable not set?")
-    locations = given or [locate(None, os.environ.get("MEMORYFIELD"), Path())]
-    return Searcher.open(locations, **options)
+    return given or [locate(None, os.environ.get("MEMORYFIELD"), Path())]
 
 
 def print_json(value: Any) -> None:

@@ -229,7 +229,7 @@ def search(
         include_stale=include_stale,
         as_of=as_of,
         recency=recency,
-        full=full or budget is not None,
+        full=full,
         budget=budget,
     ) as searcher:
         if query == ["-"]:

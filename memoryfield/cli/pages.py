@@ -231,7 +231,7 @@ def _row(page: Page) -> dict[str, Any]:
 
 
 def _mtime(page: Page) -> str:
-    from ..index.store import iso_time
+    from ..dates import iso_time
 
     return iso_time(page.mtime_ns)[:19] + "Z"
 

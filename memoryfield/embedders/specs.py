@@ -74,4 +74,9 @@ def _code(server: str, name: str, text: str) -> str:
 
 def _like_a_known_one(code: str) -> bool:
     """Whether an index of this code would be taken for a known model's, or on some file systems is its very file."""
-    return any(code.lower().startswith(model.lower()) and not code[len(model) :][:1].isalnum() for model in MODELS)
+    return any(begins_with(code.lower(), model.lower()) for model in MODELS)
+
+
+def begins_with(name: str, model: str) -> bool:
+    """Whether a name begins with a model's code, and not with that of a model whose code only begins alike."""
+    return name.startswith(model) and not name[len(model) :][:1].isalnum()

@@ -9,7 +9,7 @@ import apsw
 
 from ..containers import Container
 from ..embedders import DEFAULT_MODEL, MODELS, Embedder, code_of_spec, dimensions_of, find_embedder
-from ..embedders.specs import parse
+from ..embedders.specs import begins_with, parse
 from ..errors import IndexFileError, IndexUnreadableError, PageNameError, ReadOnlyError, UnknownModelError
 from ..names import INDEX_SUFFIX, is_index, model_code
 from .store import BUSY_TIMEOUT_MS, DAMAGE, IndexStore
@@ -43,7 +43,7 @@ def _is_file(container: Container, name: str) -> bool:
 def code_of(name: str) -> str:
     """The model code with which an index's file name begins: a known one, else all of it."""
     stem = model_code(name)
-    known = [model for model in MODELS if stem.startswith(model) and not stem[len(model) :][:1].isalnum()]
+    known = [model for model in MODELS if begins_with(stem, model)]
     return max(known, key=len, default=stem)
 
 
@@ -83,7 +83,8 @@ def _noted(container: Container, code: str) -> tuple[str, int | None]:
     if name is None:
         return "", None
     try:
-        store = open_index(container, code, dimensions_of(code), name=name, timeout_ms=NOTED_TIMEOUT_MS)
+        dimensions = dimensions_of(code)
+        store = open_index(container, code, dimensions, name=name, timeout_ms=NOTED_TIMEOUT_MS, cached=True)
         try:
             spec, dimensions = store.embedder, store.counts()[1]
         finally:

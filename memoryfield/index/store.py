@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from ..dates import iso_time, storable
 from ..errors import IndexFileError
 from . import schema
 
@@ -21,11 +22,6 @@ MERGE_PAGES = 1_000
 """So many database pages of the keyword table are merged in one transaction: about a tenth of a second."""
 
 FORGOTTEN_AT_ONCE = 2_000
-
-LATEST_NS = 2**63 - 1
-"""The latest file time, in nanoseconds since 1970, that SQLite can hold: in the year 2262."""
-EARLIEST_NS = -62_135_596_800 * 1_000_000_000
-"""The beginning of the year 1."""
 
 DAMAGE = (
     apsw.NotADBError,
@@ -283,6 +279,11 @@ class IndexStore:
 
     # reading
 
+    @property
+    def _width(self) -> int | None:
+        """Bytes of a vector of the model's length, where that is known."""
+        return None if self.dimensions is None else 4 * self.dimensions
+
     def rows(self) -> dict[str, Row]:
         """What is known of each page, by file name.
 
@@ -298,15 +299,13 @@ class IndexStore:
                    p.sha256_hash IS f.sha256 AND length(p.embedding) = ifnull(?, length(p.embedding))
             FROM memoryfield_files f LEFT JOIN pages p ON p.filename = f.filename
         """
-        width = None if self.dimensions is None else 4 * self.dimensions
-        return {row.filename: row for row in map(Row._make, self.connection.execute(sql, (width,)))}
+        return {row.filename: row for row in map(Row._make, self.connection.execute(sql, (self._width,)))}
 
     def vector_hashes(self, filenames: Sequence[str]) -> dict[str, bytes]:
         """The sha256 of the bytes that each page's stored vector was made of."""
         sql = "SELECT filename, sha256_hash FROM pages WHERE filename IN (SELECT value FROM json_each(?))"
-        width = None if self.dimensions is None else 4 * self.dimensions
         sql += " AND length(embedding) = ifnull(?, length(embedding))"
-        return dict(self.connection.execute(sql, (json.dumps(list(filenames)), width)))
+        return dict(self.connection.execute(sql, (json.dumps(list(filenames)), self._width)))
 
     def frontmatter(self, filename: str, sha256: bytes) -> str | None:
         """A page's stored frontmatter as JSON text, if it is of these bytes and nothing was wrong with it."""
@@ -318,8 +317,7 @@ class IndexStore:
     def vector(self, filename: str) -> bytes | None:
         """A page's stored vector, of whichever bytes it was made."""
         sql = "SELECT embedding FROM pages WHERE filename = ? AND length(embedding) = ifnull(?, length(embedding))"
-        width = None if self.dimensions is None else 4 * self.dimensions
-        return next((bytes(row[0]) for row in self.connection.execute(sql, (filename, width))), None)
+        return next((bytes(row[0]) for row in self.connection.execute(sql, (filename, self._width))), None)
 
     @property
     def may_hold_stale(self) -> bool:
@@ -366,12 +364,12 @@ class IndexStore:
 
     def wrong_length(self) -> int:
         """How many vectors are not of the model's length. Every row is looked at, once for each version."""
-        if self.dimensions is None:
+        if self._width is None:
             return 0
-        seen = self.version(), self.dimensions
+        seen = self.version(), self._width
         if self._lengths is None or self._lengths[0] != seen:
             sql = "SELECT count(*) FROM pages WHERE length(embedding) <> ?"
-            self._lengths = seen, self.count(sql, (4 * self.dimensions,))
+            self._lengths = seen, self.count(sql, (self._width,))
         return self._lengths[1]
 
     def count(self, sql: str, bindings: tuple[Any, ...] = ()) -> int:
@@ -539,17 +537,3 @@ _WRONG_TYPES = " OR ".join(
     [f"typeof({name}) <> '{kind}'" for kind, names in _TYPES.items() for name in names]
     + [f"typeof({name}) NOT IN ('{kind}', 'null')" for kind, names in _OPTIONAL_TYPES.items() for name in names]
 )
-
-
-def storable(mtime_ns: int) -> int:
-    """A file's time as SQLite can hold it."""
-    return max(-LATEST_NS, min(mtime_ns, LATEST_NS))
-
-
-def iso_time(mtime_ns: int) -> str:
-    """A file's time as the `pages` table has it: UTC, ISO 8601, to the microsecond."""
-    import datetime
-
-    seconds, rest = divmod(max(EARLIEST_NS, min(mtime_ns, LATEST_NS)), 1_000_000_000)
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC).replace(microsecond=rest // 1000)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

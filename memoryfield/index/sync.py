@@ -15,12 +15,12 @@ from typing import Any
 
 from ..containers import Container, Entry
 from ..containers.base import digest, digest_line
-from ..dates import moment_of
+from ..dates import storable
 from ..embedders import Embedder, page_input
 from ..errors import EmbedderError, EmbedderUnavailableError
 from ..names import is_page
 from ..page import Page
-from .store import IndexStore, Record, Row, storable
+from .store import IndexStore, Record, Row
 
 Progress = Callable[[int, int], None]
 """Called with the number of pages done and the number of pages to do."""
@@ -297,9 +297,9 @@ class _Run:
                 broken=bool(page.problems),
                 text=page.text,
                 frontmatter=page.frontmatter,
-                created_ns=moment_of(page.created),
-                updated_ns=moment_of(page.updated),
-                expires_ns=moment_of(page.frontmatter.get("expires"), end_of_day=True),
+                created_ns=page.created_ns,
+                updated_ns=page.updated_ns,
+                expires_ns=page.expires_ns,
                 supersedes=page.supersedes,
                 fault=faults[page.filename],
                 vector=vectors.get(page.filename),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
 
-from ..dates import moment_of, now_ns, span_of
+from ..dates import moment_of, span_of
 from ..errors import UsageError
 from .result import MIN_SCORE
 
@@ -99,19 +100,19 @@ def read_options(options: Options) -> Ask:
     Raises:
         UsageError: a value that means nothing.
     """
-    given = {key: value for key, value in options.items() if value is not None}
+    min_score, budget = options.get("min_score"), options.get("budget")
     ask = Ask(
         limit=options.get("limit", 5),
         mode=options.get("mode", "hybrid"),
-        min_score=given.get("min_score", MIN_SCORE),  # type: ignore[arg-type]
+        min_score=MIN_SCORE if min_score is None else min_score,
         model=options.get("model"),
         sync=options.get("sync", True),
         where=tuple(map(_pair, options.get("where") or ())),
         name=options.get("name"),
         include_stale=options.get("include_stale", False),
-        full=options.get("full", False) or "budget" in given,
-        budget=options.get("budget"),
-        now=now_ns(),
+        full=options.get("full", False) or budget is not None,
+        budget=budget,
+        now=time.time_ns(),
     )
     if ask.mode not in MODES:
         raise UsageError(f"unknown mode {ask.mode!r}", hint=f"Choose one of {', '.join(MODES)}.")

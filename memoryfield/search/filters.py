@@ -5,7 +5,6 @@ Exact, and before ranking: a page that is left out takes no place in either half
 
 from __future__ import annotations
 
-import datetime
 import json
 import re
 import unicodedata
@@ -14,21 +13,17 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ..containers import Container
-from ..dates import MAX_NS, moment_of
+from ..dates import MAX_NS, iso_time, moment_of
 from ..index.schema import words
 from ..index.store import IndexStore
 from ..names import is_page, stem
 from ..page import Page
 from .ask import Ask
-from .hybrid import Selection
+from .hybrid import EXPIRED, LATER, SUPERSEDED, Selection
 from .keyword import as_phrase, stemmer
 
 SHOWN = 5
 """So many values are told of a key that has not the wanted one."""
-EXPIRED, SUPERSEDED, LATER = "expired", "superseded", "created"
-"""How a reason for leaving a page out begins."""
-
-
 _MARKS = re.compile(r"^[ \t]*(?:>[ \t]?)+|[*`]+|(?<![^\W_])_+(?=[^\W_])|(?<=[^\W_])_+(?![^\W_])", re.MULTILINE)
 """Marks of Markdown that may stand within a phrase: of quotations, emphasis, code."""
 
@@ -68,9 +63,16 @@ def _facts(store: IndexStore) -> Iterator[_Facts]:
         yield from map(_Facts._make, store.connection.execute(sql))
         return
     for name, text, modified in store.connection.execute("SELECT filename, frontmatter, last_modified FROM pages"):
-        frontmatter = _object(text)
-        text = json.dumps(frontmatter, ensure_ascii=False)  # another tool may have written it in another way
-        yield _Facts(str(name), text, moment_of(modified) or 0, moment_of(frontmatter.get("updated")))
+        page = _page_of(name, text)
+        text = json.dumps(page.frontmatter, ensure_ascii=False)  # another tool may have written it in another way
+        yield _Facts(page.filename, text, moment_of(modified) or 0, page.updated_ns)
+
+
+def _page_of(name: Any, text: Any) -> Page:
+    """What an index that another tool made tells of a page: its name and frontmatter."""
+    page = Page(str(name), b"---\n---\n")
+    page.take_frontmatter(_object(text))
+    return page
 
 
 def _object(text: Any) -> dict[str, Any]:
@@ -128,21 +130,14 @@ def _equal(value: Any, wanted: str) -> bool:
 def unmet(store: IndexStore, ask: Ask) -> str:
     """Why no page meets the conditions: of the first that none meets alone, what there is instead."""
     for key, wanted in ask.where:
-        found: dict[str, None] = {}
-        for facts in _facts(store):
-            for value in _values(_object(facts.frontmatter), key):
-                if _equal(value, wanted):
-                    break
-                if not isinstance(value, dict | list):
-                    found[value if isinstance(value, str) else json.dumps(value)] = None
-            else:
-                continue
-            break
-        else:
-            if not found:
-                return f"no page has the key {key!r}"
-            some = ", ".join(sorted(found)[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
-            return f"no page has {key}={wanted}; what {key} is: {some}"
+        values = [value for facts in _facts(store) for value in _values(_object(facts.frontmatter), key)]
+        if any(_equal(value, wanted) for value in values):
+            continue
+        found = {v if isinstance(v, str) else json.dumps(v) for v in values if not isinstance(v, dict)}
+        if not found:
+            return f"no page has the key {key!r}"
+        some = ", ".join(sorted(found)[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+        return f"no page has {key}={wanted}; what {key} is: {some}"
     return "no page meets the conditions"
 
 
@@ -193,11 +188,8 @@ def _whole(phrase: str) -> str:
 def _stale(store: IndexStore, ask: Ask) -> dict[str, str]:
     """The pages that are not valid at the moment, and why."""
     stale: dict[str, str] = {}
-    pages = list(_bounded(store, ask.as_of))
-    if not pages:
-        return stale
     superseding: dict[str, list[str]] = {}
-    for name, created, expires, supersedes in pages:
+    for name, created, expires, supersedes in _bounded(store, ask.as_of):
         if ask.as_of is not None and created is not None and created > ask.as_of:
             stale[name] = f"{LATER} {_day(created)}"
             continue
@@ -217,21 +209,13 @@ def _bounded(store: IndexStore, as_of: int | None) -> Iterator[tuple[str, int | 
     """Name, created, expires and supersedes of each page that has the last or the one before it (with `as_of`: any)."""
     if not store.has_own_tables:
         for name, text in store.connection.execute("SELECT filename, frontmatter FROM pages"):
-            page = Page(str(name), b"---\n---\n")
-            page.take_frontmatter(_object(text))
-            expires = moment_of(page.frontmatter.get("expires"), end_of_day=True)
-            yield page.filename, moment_of(page.created), expires, json.dumps(page.supersedes)
+            page = _page_of(name, text)
+            yield page.filename, page.created_ns, page.expires_ns, json.dumps(page.supersedes)
         return
-    columns = "SELECT filename, created_ns, expires_ns, supersedes FROM memoryfield_files"
-    conditions = ["expires_ns IS NOT NULL", "supersedes IS NOT NULL"]
-    if as_of is not None:
-        conditions = ["TRUE"]
-    seen: set[str] = set()
-    for condition in conditions:  # one at a time: each has an index of its own
-        for name, created, expires, supersedes in store.connection.execute(f"{columns} WHERE {condition}"):
-            if name not in seen:
-                seen.add(name)
-                yield name, created, expires, supersedes
+    sql = "SELECT filename, created_ns, expires_ns, supersedes FROM memoryfield_files"
+    if as_of is None:  # one condition at a time: each has an index of its own
+        sql = f"{sql} WHERE expires_ns IS NOT NULL UNION ALL {sql} WHERE supersedes IS NOT NULL AND expires_ns IS NULL"
+    yield from store.connection.execute(sql)
 
 
 def _named_by(store: IndexStore, uuids: list[str]) -> Iterator[tuple[str, str]]:
@@ -248,4 +232,4 @@ def _named_by(store: IndexStore, uuids: list[str]) -> Iterator[tuple[str, str]]:
 def _day(moment_ns: int) -> str:
     if abs(moment_ns) == MAX_NS:
         return "before 1678" if moment_ns < 0 else "after 2261"
-    return (datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=moment_ns // 1000)).strftime("%Y-%m-%d")
+    return iso_time(moment_ns)[:10]

@@ -21,6 +21,10 @@ from .semantic import Nearest
 CANDIDATES = 200
 """How many of each half's best are looked at by the other half too; more where more are asked for."""
 
+EXPIRED, SUPERSEDED, LATER = "expired", "superseded", "created"
+"""How a reason for leaving a page out begins."""
+_TOLD = {EXPIRED: "expired", SUPERSEDED: "superseded", LATER: "created later"}
+
 
 class Selection(NamedTuple):
     """What a search is among.
@@ -171,13 +175,8 @@ def _best(scored: list[Scored], ask: Ask, notes: list[str]) -> list[Scored]:
         return good
     stale = [page.stale for page in good if page.stale]
     if stale:
-        kinds = {
-            kind: sum(reason.startswith(kind) for reason in stale) for kind in ("expired", "superseded", "created")
-        }
+        kinds = {kind: sum(reason.startswith(kind) for reason in stale) for kind in _TOLD}
         told = ", ".join(f"{n:,} {_TOLD[kind]}" for kind, n in kinds.items() if n)
         many = f"{len(stale):,} {'page was' if len(stale) == 1 else 'pages were'}"
         notes.append(f"{many} left out: {told}; --include-stale shows {'it' if len(stale) == 1 else 'them'}")
     return [page for page in good if not page.stale]
-
-
-_TOLD = {"expired": "expired", "superseded": "superseded", "created": "created later"}

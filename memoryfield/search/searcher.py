@@ -156,8 +156,9 @@ class Searcher:
         while group := coming.group():
             if len(group) == 1:
                 self._look_again()
+            texts = [read_query(query).text for query in group if query.strip()]
             for field in self._fields:
-                field.expect([read_query(query).text for query in group if query.strip()])
+                field.expect(texts)
             for query in group:
                 yield self._answer_any(query)
             self._vectors.forget()
@@ -253,7 +254,7 @@ class _Field:
         self._ask = ask
         self._vectors = vectors
         self._source: Source | None = None
-        self._looked = 0.0
+        self._looked = -math.inf
         self._version: object = None
         self._by_word: ByWord | None = None
         self._nearest: Nearest | None = None
@@ -273,8 +274,7 @@ class _Field:
 
     def look_again(self) -> None:
         """Let the next query be answered from a new look at the pages."""
-        if self._looked:
-            self._looked = -math.inf
+        self._looked = -math.inf
 
     def rank(self, query: Query) -> Ranking:
         """This field's pages for a query."""
@@ -311,8 +311,6 @@ class _Field:
                 return ranking(source)
             except (apsw.Error, *DAMAGE, *WRONG_VALUES) as error:
                 source.give_up(error)
-                self._looked = 0.0
-                self._version = None  # whatever was read of that index is of no use with the next
 
     def _present_source(self) -> Source:
         """The field's source; a new one, where the archive is another than the one that was opened."""
@@ -320,7 +318,7 @@ class _Field:
             container = self._container.renewed()
             if container is not self._container:
                 self.close()
-                self._container, self._own, self._source, self._looked = container, container, None, 0.0
+                self._container, self._own, self._source = container, container, None
         if self._source is None:
             self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
         return self._source
@@ -331,7 +329,7 @@ class _Field:
 
     def _look(self, source: Source, query: Query | None) -> None:
         """Choose an index, or look whether the pages have changed since it was looked at."""
-        if not self._looked:
+        if not source.has_chosen:
             source.choose(query)
         elif self._is_due():
             source.freshen()

@@ -68,8 +68,9 @@ def words_of(text: str) -> list[tuple[int, int]]:
     """Where the words of a text on one line stand; a character of a script without spaces is one."""
     if may_be_unspaced(text):
         return [match.span() for match in _word().finditer(text)]
-    ends = accumulate(len(word) + 1 for word in text.split(" "))
-    return [(end - 1 - len(word), end - 1) for word, end in zip(text.split(" "), ends, strict=True) if word]
+    words = text.split(" ")
+    ends = accumulate(len(word) + 1 for word in words)
+    return [(end - 1 - len(word), end - 1) for word, end in zip(words, ends, strict=True) if word]
 
 
 @cache

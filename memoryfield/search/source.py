@@ -89,31 +89,31 @@ class Vectors:
         """The embedder that is shared under this spec."""
         return self._embedders[spec]
 
-    def begin(self, model: str, text: str) -> None:
+    def begin(self, spec: str, text: str) -> None:
         """Let a vector be made, while the caller does something else."""
-        if (model, text) not in self._made and (model, text) not in self._making:
-            self._making[model, text] = _Making(self.embedder(model), text)
+        if (spec, text) not in self._made and (spec, text) not in self._making:
+            self._making[spec, text] = _Making(self.embedder(spec), text)
 
-    def get(self, model: str, text: str) -> bytes:
+    def get(self, spec: str, text: str) -> bytes:
         """A vector, waited for.
 
         Raises:
             EmbedderError: what the embedder raised.
         """
-        if (model, text) not in self._made:
-            self.begin(model, text)
-            self._made[model, text] = self._making.pop((model, text)).get()
-        return self._made[model, text]
+        if (spec, text) not in self._made:
+            self.begin(spec, text)
+            self._made[spec, text] = self._making.pop((spec, text)).get()
+        return self._made[spec, text]
 
-    def make(self, model: str, texts: Sequence[str]) -> list[bytes]:
+    def make(self, spec: str, texts: Sequence[str]) -> list[bytes]:
         """The vectors of many queries at once, without those that fail; `get` tells why."""
-        new = [text for text in dict.fromkeys(texts) if (model, text) not in self._made]
+        new = [text for text in dict.fromkeys(texts) if (spec, text) not in self._made]
         try:
-            answers = self.embedder(model).embed_queries([page_input(text.encode()) for text in new]) if new else []
+            answers = self.embedder(spec).embed_queries([page_input(text.encode()) for text in new]) if new else []
         except EmbedderError:
             return []
-        self._made |= {(model, text): a for text, a in zip(new, answers, strict=True) if isinstance(a, bytes)}
-        return [self._made[model, text] for text in dict.fromkeys(texts) if (model, text) in self._made]
+        self._made |= {(spec, text): a for text, a in zip(new, answers, strict=True) if isinstance(a, bytes)}
+        return [self._made[spec, text] for text in dict.fromkeys(texts) if (spec, text) in self._made]
 
     def forget(self) -> None:
         """The queries so far are answered."""
@@ -158,6 +158,11 @@ class Source:
         self._made_anew: set[str] = set()
 
     @property
+    def has_chosen(self) -> bool:
+        """Whether there is an index to search."""
+        return self._store is not None
+
+    @property
     def store(self) -> IndexStore:
         """The chosen index."""
         assert self._store is not None
@@ -179,8 +184,6 @@ class Source:
 
         Without a query, no model is needed: stored vectors are compared with each other.
         """
-        if self._store is not None:
-            return
         if self._files and query:  # a model is loaded meanwhile
             self._fingerprint = self.container.begin_fingerprint()
         silent: list[str] = []

@@ -18,9 +18,10 @@ from typing import Any
 import apsw
 import pytest
 
+from memoryfield.dates import iso_time
 from memoryfield.errors import IndexFileError
 from memoryfield.index import store as module
-from memoryfield.index.store import IndexStore, Record, iso_time
+from memoryfield.index.store import IndexStore, Record
 
 MODEL = "all-MiniLM-L6-v2"
 NAME = f"{MODEL}.sqlite3"

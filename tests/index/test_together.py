@@ -11,7 +11,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
@@ -133,35 +134,33 @@ connection.execute("COMMIT")
 """
 
 
-def test_no_lock_is_held_while_a_model_computes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def computing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A sync whose model computes as long as the `with` block lasts."""
     embedder = BusyEmbedder()
     monkeypatch.setattr(status, "embedder_of", lambda container, model, threads: embedder)
     working = threading.Thread(target=lambda: status.sync_index(open_container(folder), NOMIC))
     working.start()
     try:
         assert embedder.computing.wait(60)
-        subprocess.run([sys.executable, "-c", WRITER, str(folder / NAME)], check=True, timeout=60)
+        yield
     finally:
         embedder.done.set()
         working.join()
+
+
+def test_no_lock_is_held_while_a_model_computes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with computing(folder, monkeypatch):
+        subprocess.run([sys.executable, "-c", WRITER, str(folder / NAME)], check=True, timeout=60)
     assert_right(folder)
 
 
 def test_a_page_is_deleted_from_the_index_while_a_model_computes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = BusyEmbedder()
-    monkeypatch.setattr(status, "embedder_of", lambda container, model, threads: embedder)
-    working = threading.Thread(target=lambda: status.sync_index(open_container(folder), NOMIC))
-    working.start()
-    try:
-        assert embedder.computing.wait(60)
-        with Field.open(folder) as field:
-            told: list[str] = []
-            field.delete("000", told)
-            field.rename("001", "renamed", told)
-            assert told == []
-    finally:
-        embedder.done.set()
-        working.join()
+    with computing(folder, monkeypatch), Field.open(folder) as field:
+        told: list[str] = []
+        field.delete("000", told)
+        field.rename("001", "renamed", told)
+        assert told == []
     monkeypatch.undo()
     again = BusyEmbedder()
     again.done.set()
