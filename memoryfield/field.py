@@ -227,7 +227,7 @@ class Field:
                     title = title or given.heading or ""
                 given = with_block_of(stored, given)
             if stored is not None and mode == "append":
-                added = given.body.encode("utf-8") if given.has_frontmatter and not given.problems else raw
+                added = given.body.encode("utf-8") if given.is_utf8 and given.frontmatter_is_valid else raw
                 given = Page(name, _joined(stored.raw, added))
             self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
             page = self._load(name)

@@ -1,365 +1,334 @@
-"""The YAML block at the head of a page: found, read tolerantly, edited without touching anything else.
+"""The block at the head of a page, read tolerantly: what it says, what is wrong with it, and where things stand.
 
-YAML in a page is data from anywhere. It is read with a safe loader that keeps dates as they were
-written, refuses merge keys, and gives up on what would grow beyond bounds.
+YAML is what it should be; see `safe_yaml` for what is not let in. Where it is broken, the keys
+that everybody needs are understood all the same.
 """
 
-import math
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .blocks import BREAK, KNOWN_KEYS, MAX_BLOCK_CHARS, Block, place
+from .blocks import find_block as find_block
+from .safe_yaml import YamlError, compose, features, key_of, load, plain_mapping, scalars, text_of
+
 if TYPE_CHECKING:
-    from yaml.nodes import MappingNode, Node
+    from yaml.nodes import Node, ScalarNode
 
-KNOWN_KEYS = ("title", "summary", "uuid", "created", "updated")
-"""The keys that are understood one by one where the block as a whole is not YAML."""
+MAX_ALIKE = 20
+"""Of so many problems of one kind each is told."""
 
-MAX_BLOCK_CHARS = 65_536
-MAX_VALUES = 10_000
-MAX_CHARS = 1_000_000
-MAX_DEPTH = 50
-
-_OPENING = re.compile(r"(?:\s*[\r\n])?---[ \t]*(?:\r\n|\n|\r|\Z)")
-_CLOSING = re.compile(r"(?<![^\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-_KNOWN_LINE = re.compile(rf"^({'|'.join(KNOWN_KEYS)})[ \t]*:[ \t]*([^\r\n]*)", re.MULTILINE)
-_KEY_LINE = re.compile(r"^[A-Za-z_][\w .-]*:", re.MULTILINE)
+_KNOWN_LINE = re.compile(rf"(?<![^\r\n])({'|'.join(KNOWN_KEYS)})[ \t]*:[ \t]*([^\r\n]*)")
+_KEY_LINE = re.compile(r"(?<![^\r\n])[A-Za-z_][\w .-]*:")
+_ANY_KEY = r"""\A\s*+[{\[]|(?<![^\r\n])[ \t]*+["'`*@%&!?]*+\w[^:\r\n]*+:(?!\S)"""
+"""What may be meant as a key of YAML, in whatever way it is broken."""
+_BREAK = re.compile(BREAK)
+_EMPTY_LINE = rf"{BREAK}[ \t]*{BREAK}"
+_WINDOWS_PATH = r"\"[A-Za-z]:\\[^\\\"]"
 
 
 class Problem(NamedTuple):
-    """Something in a page that could not be understood. `line` and `column` count from 1."""
+    """Something in a page that could not be understood. `line` and `column` count from 1.
+
+    `code` says in a word what kind of problem it is: `not-utf8`; `unclosed`; `not-yaml`; `merge-key`;
+    `too-long`; `expands` (to too many values or characters, or too deeply); `not-mapping`;
+    `no-frontmatter` (a rule above prose); `second-block`; `duplicate-key`; `escape` (a Windows path in
+    double quotes); `toml`; `json`.
+    """
 
     line: int
     column: int
     message: str
+    code: str
 
 
-class Block(NamedTuple):
-    """Where the frontmatter stands in a page's text: `text[start:end]` is the YAML, the body begins at `body`."""
+class Reading(NamedTuple):
+    """What was understood of a block."""
 
-    start: int
-    end: int
-    body: int
-    closed: bool = True
-
-
-def find_block(text: str) -> Block | None:
-    """The frontmatter block at the beginning of a text, below empty lines at most, or None.
-
-    A block that is never closed is found too (`closed` is false, and everything is body).
-    """
-    opening = _OPENING.match(text)
-    if not opening:
-        return None
-    closing = _CLOSING.search(text, opening.end())
-    if closing is None:
-        return Block(opening.end(), len(text), 0, closed=False)
-    return Block(opening.end(), closing.start(), closing.end())
+    values: dict[str, Any]
+    """The keys, with values that JSON can hold."""
+    problems: list[Problem]
+    is_frontmatter: bool = True
+    """Else what seemed to be a block is text below a rule."""
+    is_valid: bool = False
+    """Whether it is keys and values in YAML, which can be edited."""
+    root: "Node | None" = None
+    """The nodes of the YAML, where it is valid."""
 
 
-def parse_block(text: str, block: Block) -> tuple[dict[str, Any], list[Problem], bool]:
-    """Read a block.
-
-    Returns:
-        The keys, with values that JSON can hold; what was wrong; and whether the text between the
-        lines is frontmatter at all (false where `---` was only a rule above prose).
-    """
-    values, problem, is_frontmatter = read_block(text, block)
-    problems = [problem] if problem else _second_block(text, block)
-    return values, problems, is_frontmatter
-
-
-def read_block(text: str, block: Block) -> tuple[dict[str, Any], Problem | None, bool]:
-    """The keys of a block, what is wrong with it, and whether it is frontmatter at all."""
-    source = text[block.start : block.end]
-    first = text.count("\n", 0, block.start) + 1  # the line below the opening one
+def read_block(text: str, block: Block) -> Reading:
+    """Read a block of a page's text."""
+    if block.end - block.start > MAX_BLOCK_CHARS and block.closed:
+        message = f"the frontmatter is longer than {MAX_BLOCK_CHARS} characters and was not read"
+        return Reading(_known_lines_of(text, block), [_at_opening(text, block, message, "too-long")])
+    if block.kind != "yaml":
+        return _read_foreign(text, block)
     if not block.closed:
-        known = known_lines(re.split(r"\r?\n[ \t]*\r?\n", source[:MAX_BLOCK_CHARS], maxsplit=1)[0])
-        return known, Problem(max(1, first - 1), 1, "the frontmatter is not closed: no second line of `---`"), True
-    if len(source) > MAX_BLOCK_CHARS:
-        problem = Problem(
-            max(1, first - 1), 1, f"the frontmatter is longer than {MAX_BLOCK_CHARS} characters and was not read"
-        )
-        return known_lines(source[:MAX_BLOCK_CHARS]), problem, True
+        return _read_unclosed(text, block)
+    return _read_yaml(text, block)
+
+
+def _at_opening(text: str, block: Block, message: str, code: str) -> Problem:
+    """A problem of a block as a whole: at the line that opens it."""
+    line = place(text, block.start)[0]
+    return Problem(line if block.kind == "json" else max(1, line - 1), 1, message, code)
+
+
+def _known_lines_of(text: str, block: Block) -> dict[str, Any]:
+    source = text[block.start : min(block.end, block.start + MAX_BLOCK_CHARS)]
+    if not block.closed:
+        source = re.split(_EMPTY_LINE, source, maxsplit=1)[0]
+    if block.kind == "yaml":
+        return known_lines(source)
+    from . import foreign
+
+    return {**foreign.known_lines(source, block.kind)}
+
+
+def _read_unclosed(text: str, block: Block) -> Reading:
+    known = _known_lines_of(text, block)
+    head = re.split(_EMPTY_LINE, text[block.start : block.start + MAX_BLOCK_CHARS], maxsplit=1)[0]
+    if block.kind == "yaml" and head and not known and not re.search(_ANY_KEY, head):
+        return _no_frontmatter(text, block)
+    line = "+++" if block.kind == "toml" else "---"
+    message = f"the frontmatter is not closed: no second line of `{line}`"
+    return Reading(known, [_at_opening(text, block, message, "unclosed")])
+
+
+def _no_frontmatter(text: str, block: Block) -> Reading:
+    where = "between the lines" if block.closed else "below the line"
+    message = f"the text {where} of `---` is no frontmatter"
+    return Reading({}, [_at_opening(text, block, message, "no-frontmatter")], is_frontmatter=False)
+
+
+def _read_foreign(text: str, block: Block) -> Reading:
+    from . import foreign
+
+    if not block.closed:
+        return _read_unclosed(text, block)
+    name = block.kind.upper()
     try:
-        value = load_yaml(source)
+        values = foreign.load(text[block.start : block.end], block.kind)
+        message = f"the frontmatter is {name}, not YAML: it is read, and never edited"
+        return Reading(values, [_at_opening(text, block, message, block.kind)])
+    except YamlError as error:
+        problem = _at_opening(text, block, f"the frontmatter was not read: {error.message}", error.code)
+    except foreign.ForeignError as error:
+        message = f"the frontmatter is {name}, not YAML, and not valid {name}: {error.message}"
+        problem = Problem(*place(text, block.start + error.index), message, block.kind)
+    return Reading(_known_lines_of(text, block), [problem])
+
+
+def _read_yaml(text: str, block: Block) -> Reading:
+    source = text[block.start : block.end]
+    try:
+        value, root, repeated = load(source)
         if value is None:
-            return {}, None, True
+            return Reading({}, list(_second_block(text, block)), is_valid=True, root=root)
         if isinstance(value, dict):
-            return _plain_mapping(value), None, True
-        if isinstance(value, str) and not _KEY_LINE.search(source):
-            return {}, Problem(max(1, first - 1), 1, "the text between the lines of `---` is no frontmatter"), False
-        problem = Problem(first, 1, f"the frontmatter is a {_kind(value)}, not keys and values")
-    except YamlError as fault:
-        problem = Problem(fault.line + first, fault.column + 1, f"the frontmatter is not valid YAML: {fault.message}")
-    return known_lines(source), problem, True
+            values = plain_mapping(value)
+            problems = [_repeated(text, block, *again) for again in repeated[:MAX_ALIKE]]
+            if root is not None and ":\\" in source:
+                problems += _windows_paths(text, block, root)
+            return Reading(values, [*problems, *_second_block(text, block)], is_valid=True, root=root)
+    except YamlError as error:
+        if error.code == "not-yaml" and not re.search(_ANY_KEY, source):
+            return _no_frontmatter(text, block)
+        return Reading(known_lines(source), [_not_yaml(text, block, error)])
+    if isinstance(value, str) and not _KEY_LINE.search(source):
+        return _no_frontmatter(text, block)
+    message = f"the frontmatter is a {_kind(value)}, not keys and values"
+    return Reading(known_lines(source), [Problem(place(text, block.start)[0], 1, message, "not-mapping")])
 
 
-def _second_block(text: str, block: Block) -> list[Problem]:
-    rest = text[block.body :]
-    stripped = rest.lstrip()
-    second = find_block(stripped)
-    if second is None or not second.closed or not _KEY_LINE.match(stripped, second.start):
-        return []
-    line = text.count("\n", 0, len(text) - len(stripped)) + 1
-    return [Problem(line, 1, "a second frontmatter block follows the first; it is read as text")]
+def _not_yaml(text: str, block: Block, error: "YamlError") -> Problem:
+    line, column = place(text, block.start + (error.index or 0))
+    start = "the frontmatter was not read" if error.code == "expands" else "the frontmatter is not valid YAML"
+    if error.code == "merge-key":
+        start = "the frontmatter is not read as YAML"
+    return Problem(line, column, f"{start}: {error.message}", error.code)
 
 
 def _kind(value: object) -> str:
     return "list" if isinstance(value, list) else "text" if isinstance(value, str) else "single value"
 
 
+def _repeated(text: str, block: Block, key: str, index: int, first: int) -> Problem:
+    line = place(text, block.start + first)[0]
+    shown = key if len(key) <= 60 else key[:60] + "…"
+    message = f"the key {shown!r} stands here again, after line {line}; the last one counts"
+    return Problem(*place(text, block.start + index), message, "duplicate-key")
+
+
+def _windows_paths(text: str, block: Block, root: "Node") -> Iterator[Problem]:
+    """Paths such as "C:\\new", of which YAML makes something else."""
+    found = (node.start_mark.index + block.start for node in scalars(root) if node.style == '"')
+    paths = sorted(index for index in found if re.compile(_WINDOWS_PATH).match(text, index))
+    for index in paths[:MAX_ALIKE]:
+        message = "a backslash in double quotes begins an escape: write this path in single quotes"
+        yield Problem(*place(text, index), message, "escape")
+
+
+def _second_block(text: str, block: Block) -> Iterator[Problem]:
+    second = find_block(text, block.body)
+    if second and second.closed and second.kind == "yaml" and _KEY_LINE.match(text, second.start):
+        line = place(text, second.start)[0] - 1
+        yield Problem(line, 1, "a second frontmatter block follows the first; it is read as text", "second-block")
+
+
+# broken YAML
+
+
 def known_lines(source: str) -> dict[str, Any]:
-    """The known keys that stand on lines of their own, taken as plain text."""
+    """The known keys that stand on lines of their own, taken as text."""
     found: dict[str, Any] = {}
     for match in _KNOWN_LINE.finditer(source):
-        value = match[2].strip()
-        quoted = re.fullmatch(r"(?:\"([^\"]*)\"|'([^']*)')(?:[ \t]+#.*)?", value)
-        value = (quoted[1] or quoted[2] or "") if quoted else re.split(r"(?:^|[ \t])#", value, maxsplit=1)[0].rstrip()
+        if match[1] in found:
+            continue
+        value = _value_on_line(match[2].strip())
         if value and not re.fullmatch(r"[|>][+-]?\d?", value):
-            found.setdefault(match[1], value)
+            found[match[1]] = value
     return found
 
 
-class YamlError(Exception):
-    """YAML that was not understood. `line` and `column` count from 0, within the block."""
-
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
-        super().__init__(message)
-        self.message, self.line, self.column = message, line, column
-
-
-def _loader() -> type[Any]:
-    """PyYAML's safe loader (the C one where there is one), with dates kept as text."""
-    global _loader_class
-    if _loader_class is None:
-        import yaml
-
-        base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-        class Loader(base):  # type: ignore[misc]
-            def flatten_mapping(self, node: "MappingNode") -> None:
-                for key, _ in node.value:
-                    if key.tag == "tag:yaml.org,2002:merge":
-                        raise yaml.constructor.ConstructorError(
-                            None, None, "merge keys (<<) are not read in frontmatter", key.start_mark
-                        )
-
-        Loader.yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-            for first, resolvers in base.yaml_implicit_resolvers.items()
-        }
-        _loader_class = Loader
-    return _loader_class
+def _value_on_line(value: str) -> str:
+    """A value without its quotes, or without the comment after it."""
+    if quoted := re.fullmatch(r"'((?:[^']|'')*+)'(?:[ \t]+#.*)?", value):
+        return quoted[1].replace("''", "'")
+    if quoted := re.fullmatch(r"(\"(?:[^\"\\]|\\.)*+\")(?:[ \t]+#.*)?", value):
+        return _unescaped(quoted[1])
+    if quoted := re.fullmatch(r"\"([^\"]*)\"(?:[ \t]+#.*)?", value):
+        return quoted[1]
+    return re.split(r"(?:^|[ \t])#", value, maxsplit=1)[0].rstrip()
 
 
-_loader_class: type[Any] | None = None
-
-
-def load_yaml(source: str) -> Any:
-    """YAML as Python values.
-
-    Raises:
-        YamlError: it is not YAML, nests too deeply, or holds a value that cannot be made.
-    """
-    import yaml
-    from frontmatter.default_handlers import YAMLHandler
-
-    try:
-        return YAMLHandler().load(source, Loader=_loader())
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise YamlError(error.problem or "?", mark.line if mark else 0, mark.column if mark else 0) from None
-    except yaml.reader.ReaderError as error:
-        before = source[: error.position] if isinstance(error.position, int) else ""
-        raise YamlError(f"the character {error.character!r} is not allowed", before.count("\n")) from None
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError) as error:
-        raise YamlError(str(error).splitlines()[0] if str(error) else "it nests too deeply") from None
-
-
-def _plain_mapping(value: dict[Any, Any]) -> dict[str, Any]:
-    plain = _Plainer().plain(value, 0)
-    assert isinstance(plain, dict)
-    return plain
-
-
-class _Plainer:
-    """Makes of YAML's values what JSON can hold. Aliases that multiply are cut off where the bounds are."""
-
-    def __init__(self) -> None:
-        self._values = MAX_VALUES
-        self._characters = MAX_CHARS
-
-    def plain(self, value: Any, depth: int) -> Any:
-        """One value.
-
-        Raises:
-            YamlError: there are too many, they nest too deeply or are too long.
-        """
-        self._values -= 1
-        if self._values < 0 or depth > MAX_DEPTH:
-            raise YamlError(f"it expands to more than {MAX_VALUES} values or {MAX_DEPTH} levels")
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, int) and abs(value) < 2**63:
-            return value
-        if isinstance(value, float) and math.isfinite(value):
-            return value
-        if isinstance(value, dict):
-            return {self._text(key): self.plain(item, depth + 1) for key, item in value.items()}
-        if isinstance(value, set):
-            value = sorted(value, key=repr)  # which has no order of its own
-        if isinstance(value, list | tuple):
-            return [self.plain(item, depth + 1) for item in value]
-        return self._text(value)
-
-    def _text(self, value: Any) -> str:
+def _unescaped(quoted: str) -> str:
+    """Text in double quotes as YAML reads it; as it stands, where YAML cannot, or where it is a Windows path."""
+    if "\\" in quoted and not re.match(_WINDOWS_PATH, quoted):
         try:
-            text = str(value).encode("utf-8", "replace").decode()
-        except ValueError as error:  # a number with more digits than Python writes out
-            raise YamlError(str(error)) from None
-        self._characters -= len(text)
-        if self._characters < 0:
-            raise YamlError(f"it expands to more than {MAX_CHARS} characters")
-        return text
+            return text_of(load(quoted).value)
+        except YamlError:
+            pass
+    return quoted[1:-1]
+
+
+# places
 
 
 class KeyPlace(NamedTuple):
-    """Where a key of a block stands: its line in the page, from 1, and whether its value is written as text."""
+    """Where a key of a block and its value stand in a page's text.
+
+    Lines and columns count from 1, `start` and `end` are offsets into the text. The value's `source`
+    is what is written there, from its first to its last character; `style` is how: `plain`,
+    `single` or `double` (in quotes), `literal` or `folded` (below `|` or `>`), `flow` (in brackets),
+    `block` (a list or mapping on lines of its own), `alias`, or `empty`.
+    """
 
     line: int
-    quoted: bool
+    column: int
+    start: int
+    end: int
+    value_line: int
+    value_column: int
+    value_start: int
+    value_end: int
+    style: str
+    source: str
+
+    @property
+    def quoted(self) -> bool:
+        """Whether the value is written as text."""
+        return self.style in _SCALAR_STYLES.values()
 
 
-def key_places(text: str, block: Block) -> dict[str, KeyPlace]:
-    """Where each key of a block that is valid YAML stands; nothing for any other block."""
+_SCALAR_STYLES = {"'": "single", '"': "double", "|": "literal", ">": "folded"}
+
+
+def key_places(text: str, block: Block, root: "Node | None" = None) -> dict[str, KeyPlace]:
+    """Where each key of a block that is YAML stands, by its name; of equal keys, the last.
+
+    Args:
+        root: the nodes of the block, where they are at hand.
+    """
     import yaml
 
-    try:
-        root = yaml.compose(text[block.start : block.end], Loader=_loader())
-    except (yaml.YAMLError, RecursionError):
+    if block.kind != "yaml" or not block.closed or block.end - block.start > MAX_BLOCK_CHARS:
         return {}
-    if not isinstance(root, yaml.MappingNode):
-        return {}
-    first = text.count("\n", 0, block.start) + 1
-    return {
-        str(key.value): KeyPlace(key.start_mark.line + first, bool(getattr(value, "style", None)))
-        for key, value in root.value
-        if isinstance(key, yaml.ScalarNode)
-    }
-
-
-def new_block(values: Mapping[str, Any], newline: str = "\n") -> str:
-    """A whole frontmatter block, lines of `---` included, as text.
-
-    Strings that YAML would read as something else, dates among them, are quoted.
-    """
-    return newline.join(["---", *_export(values).split("\n"), "---", ""])
-
-
-def _export(values: Mapping[str, Any]) -> str:
-    from frontmatter.default_handlers import YAMLHandler
-
-    options = {"sort_keys": False, "width": 1 << 30, "Dumper": _dumper()}
-    return YAMLHandler().export(dict(values), **options)
-
-
-def _dumper() -> type[Any]:
-    """PyYAML's safe dumper, writing dates in double quotes as the format shows them."""
-    import yaml
-
-    class Dumper(yaml.SafeDumper):
-        pass
-
-    def represent_str(dumper: yaml.SafeDumper, value: str) -> "Node":
-        # In double quotes: dates, as the format shows them, and spaces that a reader may take for none.
-        value = value.encode("utf-8", "replace").decode()
-        odd = value != value.strip() or re.search(r"[\x85\xa0\u2028\u2029\ufeff]", value)
-        style = '"' if odd or re.match(r"\d{4}-\d\d-\d\d", value) else None
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, represent_str)
-    return Dumper
-
-
-def set_keys(text: str, block: Block, values: Mapping[str, str]) -> str | None:
-    """Set or add keys in a block and leave everything else as it is: comments, order, quotes, line ends.
-
-    Returns:
-        The page's new text, or None where the block cannot be edited safely: the result is read
-        back, and must hold the new values and all the old ones.
-    """
     source = text[block.start : block.end]
-    before, problem, _ = read_block(text, block)
-    if problem:
-        return None
-    newline = "\r\n" if "\r\n" in text[: block.body] else "\n"
+    places: dict[str, KeyPlace] = {}
     try:
-        edited = _edit(source, values, newline)
+        root = root or compose(source)
+        pairs = root.value if isinstance(root, yaml.MappingNode) else []
+        breaks = [0, *(match.end() for match in _BREAK.finditer(text, 0, block.end))]
+        done = 0
+        for key, value in pairs:
+            span = (
+                _span(source, key, value) if isinstance(key, yaml.ScalarNode) and key.start_mark.index >= done else None
+            )
+            if span:
+                places[key_of(key)] = _key_place(breaks, block.start, source, key, span)
+                done = span[1]
     except YamlError:
-        return None
-    result = text[: block.start] + edited + text[block.end :]
-    moved = find_block(result)
-    if moved is None or result[moved.body :] != text[block.body :]:
-        return None
-    after, _, _ = parse_block(result, moved)
-    return result if after == {**before, **values} else None
+        return {}
+    return places
 
 
-def _edit(source: str, values: Mapping[str, str], newline: str) -> str:
-    import yaml
-
-    try:
-        root = yaml.compose(source, Loader=_loader())
-    except yaml.YAMLError as error:
-        raise YamlError(str(error)) from None
-    if root is not None and not isinstance(root, yaml.MappingNode):
-        raise YamlError("not a mapping")
-    places = {key.value: node for key, node in root.value} if root is not None else {}
-    in_flow = bool(root is not None and root.flow_style)
-    edits: list[tuple[int, int, str]] = []
-    added: list[str] = []
-    for key, value in values.items():
-        scalar = _scalar(value, in_flow).replace("\n", newline)
-        if key in places:
-            node = places[key]
-            start, end = node.start_mark.index, _end(node)
-            end -= len(source[start:end]) - len(source[start:end].rstrip())  # a block scalar's last line end
-            space = "" if source[start - 1 : start] in (" ", "\t") else " "
-            edits.append((start, end, space + scalar))
-        else:
-            added.append(f"{key}: {scalar}")
-    if added:
-        edits.append(_addition(source, root, added, newline))
-    for start, end, replacement in sorted(edits, reverse=True):
-        source = source[:start] + replacement + source[end:]
-    return source
+def yaml_features(text: str, block: Block) -> frozenset[str]:
+    """Which of YAML's ways to say more than text a block uses: `anchor`, `alias`, `tag`, `merge`."""
+    if block.kind != "yaml" or not block.closed or block.end - block.start > MAX_BLOCK_CHARS:
+        return frozenset()
+    return features(text[block.start : block.end])
 
 
-def _end(node: "Node") -> int:
+def _key_place(breaks: list[int], offset: int, source: str, key: "Node", span: tuple[int, int, str]) -> KeyPlace:
+    start, end, style = span
+    key_start = key.start_mark.index + offset
+    line, value_line = bisect_right(breaks, key_start), bisect_right(breaks, start + offset)
+    return KeyPlace(
+        line,
+        key_start - breaks[line - 1] + 1,
+        key_start,
+        key.end_mark.index + offset,
+        value_line,
+        start + offset - breaks[value_line - 1] + 1,
+        start + offset,
+        end + offset,
+        style,
+        source[start:end],
+    )
+
+
+def _span(source: str, key: "ScalarNode", value: "Node") -> tuple[int, int, str] | None:
+    """Where a value begins and ends in the block, and its style; None where that cannot be told."""
+    start = value.start_mark.index
+    if start < key.end_mark.index:  # the node that it is an alias of stands above
+        alias = re.compile(r"\s*+:\s*+(\*[\w-]+)").match(source, key.end_mark.index)
+        return (*alias.span(1), "alias") if alias else None
+    end = start + len(source[start : _end(source, value)].rstrip())  # a block scalar's last line end
+    if start == end:
+        return start, end, "empty"
+    if isinstance(value.value, str):
+        return start, end, _SCALAR_STYLES.get(getattr(value, "style", None) or "", "plain")
+    return start, end, "flow" if getattr(value, "flow_style", True) else "block"
+
+
+def _end(source: str, node: "Node") -> int:
     """Where a value ends; for a list or mapping on lines of its own, at its last item, before any comment."""
-    items = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
-    if isinstance(node.value, str) or getattr(node, "flow_style", True) or not items:
+    if isinstance(node.value, str) or getattr(node, "flow_style", True) or not node.value:
         return int(node.end_mark.index)
-    return _end(items[-1])
+    last = node.value[-1][1] if isinstance(node.value[-1], tuple) else node.value[-1]
+    if last.start_mark.index <= node.start_mark.index:  # an alias: its node stands above
+        return _end_of_alias(source, node.start_mark.index, node.end_mark.index)
+    return _end(source, last)
 
 
-def _scalar(value: str, in_flow: bool) -> str:
-    """A text as it stands after a key."""
-    if in_flow and not re.fullmatch(r"[\w-]+", value):
-        import json
-
-        return json.dumps(value, ensure_ascii=False)  # also YAML, and nothing in it ends the mapping
-    return _export({"key": value}).split(":", 1)[1].strip(" \n")
-
-
-def _addition(source: str, root: "MappingNode | None", pairs: list[str], newline: str) -> tuple[int, int, str]:
-    """Where new pairs go: the end of a block mapping, or before the brace of a flow mapping."""
-    if root is not None and root.flow_style:
-        place = source.rindex("}", 0, root.end_mark.index)
-        last = _end(root.value[-1][1]) if root.value else root.start_mark.index + 1
-        comma = "" if not root.value or "," in re.sub(r"#[^\r\n]*", "", source[last:place]) else ", "
-        return (last, last, comma + ", ".join(pairs)) if comma else (place, place, ", ".join(pairs))
-    indent = " " * root.start_mark.column if root is not None else ""
-    ending = "" if not source or source.endswith(("\n", "\r")) else newline
-    return len(source), len(source), ending + "".join(indent + pair + newline for pair in pairs)
+def _end_of_alias(source: str, start: int, end: int) -> int:
+    """The end of an alias that is the last thing between two places, comments aside."""
+    lines = source[start:end].splitlines(keepends=True)
+    while lines:
+        end -= len(lines[-1])
+        line = lines.pop()
+        if found := re.search(r"\*[\w-]+(?=\s*+(?:#.*)?$)", line):
+            return end + found.end()
+    return end

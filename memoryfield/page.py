@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from .blocks import Block, find_block, newline_of, place
 from .dates import moment_of
-from .frontmatter import Block, Problem, find_block, known_lines, new_block, parse_block, read_block, set_keys
+from .frontmatter import KeyPlace, Problem, Reading, key_places, known_lines, read_block, yaml_features
 from .names import stem
 
 __all__ = ["Page", "Problem", "now", "with_block_of", "with_filled_frontmatter", "with_keys"]
@@ -54,9 +55,9 @@ class Page:
         try:
             return self.raw.decode("utf-8"), None
         except UnicodeDecodeError as error:
-            start = self.raw.rfind(b"\n", 0, error.start) + 1
-            line = self.raw.count(b"\n", 0, error.start) + 1
-            problem = Problem(line, error.start - start + 1, f"not UTF-8: the byte 0x{self.raw[error.start]:02x}")
+            line, column = place(self.raw.decode("latin-1"), error.start)  # in bytes
+            message = f"not UTF-8: the byte 0x{self.raw[error.start]:02x}"
+            problem = Problem(line, column, message, "not-utf8")
             return self.raw.decode("utf-8", "replace"), problem
 
     @property
@@ -70,45 +71,58 @@ class Page:
         return self._decoded[0].removeprefix(_BOM)
 
     @cached_property
-    def _block(self) -> Block | None:
+    def block(self) -> Block | None:
+        """Where the frontmatter stands in `text`, of what kind it is (`yaml`, `toml`, `json`), and whether it ends."""
         return find_block(self.text)
 
     @cached_property
-    def _parsed(self) -> tuple[dict[str, Any], list[Problem], bool]:
-        return ({}, [], False) if self._block is None else parse_block(self.text, self._block)
+    def _reading(self) -> Reading:
+        return Reading({}, [], is_frontmatter=False) if self.block is None else read_block(self.text, self.block)
 
     def take_frontmatter(self, known: dict[str, Any]) -> None:
         """Use keys that were read from these very bytes before, and found in order: YAML is slow."""
-        if self._block is not None:
-            self.__dict__["_parsed"] = (known, [], True)
+        if self.block is not None:
+            self.__dict__["_reading"] = Reading(known, [], is_valid=True)
 
     @property
     def has_frontmatter(self) -> bool:
         """Whether a block begins the page, broken or not."""
-        return self._block is not None
+        return self.block is not None
 
     @property
     def frontmatter_is_valid(self) -> bool:
         """Whether the block is keys and values in YAML, as it should be."""
-        return self._block is not None and read_block(self.text, self._block)[1] is None
+        return self._reading.is_valid
+
+    @cached_property
+    def key_places(self) -> dict[str, KeyPlace]:
+        """Where each key of a valid block stands in `text`, and its value; of equal keys, the last."""
+        if self.block is None or not self.frontmatter_is_valid:
+            return {}
+        return key_places(self.text, self.block, self._reading.root)
+
+    @cached_property
+    def yaml_features(self) -> frozenset[str]:
+        """Which of YAML's ways to say more than text the block uses: `anchor`, `alias`, `tag`, `merge`."""
+        return frozenset() if self.block is None else yaml_features(self.text, self.block)
 
     @property
     def frontmatter(self) -> dict[str, Any]:
         """The keys of the block; where it is broken, those that are understood all the same."""
-        return self._parsed[0]
+        return self._reading.values
 
     @property
     def problems(self) -> list[Problem]:
         """What could not be understood."""
         undecodable = self._decoded[1]
-        return ([undecodable] if undecodable else []) + self._parsed[1]
+        return ([undecodable] if undecodable else []) + self._reading.problems
 
     @cached_property
     def body(self) -> str:
         """The text after the frontmatter."""
-        if self._block is None or not self._parsed[2]:
+        if self.block is None or not self._reading.is_frontmatter:
             return self.text
-        return self.text[self._block.body :]
+        return self.text[self.block.body :]
 
     @cached_property
     def heading(self) -> str | None:
@@ -164,10 +178,9 @@ class Page:
 
     def _text_of(self, key: str) -> str:
         value = self.frontmatter.get(key)
-        if isinstance(value, bool | int | float) and self._block is not None:
-            value = known_lines(self.text[self._block.start : self._block.end]).get(
-                key, value
-            )  # `title: Yes`, as written
+        if isinstance(value, bool | int | float) and self.block is not None and self.block.kind == "yaml":
+            source = self.text[self.block.start : self.block.end]
+            value = known_lines(source).get(key, value)  # `title: Yes`, as written
         return "" if value is None or isinstance(value, dict | list) else " ".join(str(value).split())
 
 
@@ -209,9 +222,11 @@ def with_keys(page: Page, **values: str) -> bytes | None:
     Returns:
         None where the frontmatter cannot be edited safely (it is broken, or not UTF-8).
     """
-    if not page.is_utf8 or page._block is None:
+    from .rewriting import set_keys
+
+    if not page.is_utf8 or page.block is None:
         return None
-    edited = set_keys(page.text, page._block, values)
+    edited = set_keys(page.text, page.block, values)
     return None if edited is None else _encode(page, edited)
 
 
@@ -233,7 +248,9 @@ def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", k
     if not page.is_utf8:
         return page.raw
     if not page.has_frontmatter:
-        newline = "\r\n" if "\r\n" in page.text else "\n"
+        from .rewriting import new_block
+
+        newline = newline_of(page.text)
         gap = "" if not page.text or page.text.startswith(("\n", "\r")) else newline
         return _encode(page, new_block(values, newline) + gap + page.text)
     given = {key for key, value in (("title", title), ("summary", summary)) if value}
@@ -247,10 +264,9 @@ def with_block_of(stored: Page, page: Page) -> Page:
     """A page without frontmatter gets that of the page which it replaces; any other is left as it is."""
     if page.has_frontmatter or not page.is_utf8 or not stored.frontmatter_is_valid:
         return page
-    assert stored._block is not None
-    head = stored.text[: stored._block.body]
-    newline = "\r\n" if "\r\n" in head else "\n"
-    gap = "" if page.text.startswith(("\n", "\r")) else newline
+    assert stored.block is not None
+    head = stored.text[: stored.block.body]
+    gap = "" if page.text.startswith(("\n", "\r")) else newline_of(head)
     return Page(page.filename, _encode(stored, head + gap + page.text))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import frontmatter as library
@@ -11,16 +13,10 @@ import yaml
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from memoryfield.frontmatter import (
-    MAX_BLOCK_CHARS,
-    Block,
-    Problem,
-    find_block,
-    load_yaml,
-    new_block,
-    parse_block,
-    set_keys,
-)
+from memoryfield.blocks import MAX_BLOCK_CHARS, Block, find_block
+from memoryfield.frontmatter import Problem, read_block
+from memoryfield.rewriting import new_block, set_keys
+from memoryfield.safe_yaml import load
 
 UUID = "6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10"
 MOMENT = "2026-03-14T09:12:40Z"
@@ -109,7 +105,8 @@ def page(block: str, body: str = "\nThe body.\n") -> str:
 def parsed(text: str) -> tuple[dict[str, Any], list[Problem], bool]:
     block = find_block(text)
     assert block is not None
-    return parse_block(text, block)
+    reading = read_block(text, block)
+    return reading.values, reading.problems, reading.is_frontmatter
 
 
 def keys(text: str) -> dict[str, Any]:
@@ -197,7 +194,7 @@ def test_an_unquoted_date_is_kept_as_it_was_written(date: str) -> None:
 
 def test_of_two_equal_keys_the_last_one_counts_as_in_other_readers() -> None:
     text = page("title: first\ntitle: last\n")
-    assert keys(text) == {"title": "last"} == library.loads(text).metadata
+    assert parsed(text)[0] == {"title": "last"} == library.loads(text).metadata
 
 
 def test_keys_that_are_no_text_become_text() -> None:
@@ -366,9 +363,174 @@ def test_a_rule_in_the_body_is_no_second_block(body: str) -> None:
     assert keys(page("title: First\n", body)) == {"title": "First"}
 
 
-def test_load_yaml_gives_text_lists_and_none_as_they_are() -> None:
-    assert load_yaml("") is None
-    assert load_yaml("- a\n- 2026-03-14\n") == ["a", "2026-03-14"]
+def test_yaml_gives_text_lists_and_none_as_they_are() -> None:
+    assert load("").value is None
+    assert load("- a\n- 2026-03-14\n").value == ["a", "2026-03-14"]
+
+
+# what people really have
+
+
+REAL = {
+    "a colon": ("title: Re: a thing\n", "Re: a thing", ["not-yaml"]),
+    "a backtick": ("title: `jq` in five lines\n", "`jq` in five lines", ["not-yaml"]),
+    "a star": ("title: *bold* move\n", "*bold* move", ["not-yaml"]),
+    "a wiki link": ("title: [[wok]] care\n", "[[wok]] care", ["not-yaml"]),
+    "an at": ("title: @home\n", "@home", ["not-yaml"]),
+    "a percent": ("title: %d items\n", "%d items", ["not-yaml"]),
+    "an ampersand": ("title: & more\n", "& more", ["not-yaml"]),
+    "an exclamation mark": ("title: !important\n", "!important", ["not-yaml"]),
+    "a Windows path": ("title: C:\\new\n", "C:\\new", []),
+    "a Windows path in single quotes": ("title: 'C:\\new'\n", "C:\\new", []),
+    "a Windows path in double quotes that is no YAML": ('title: "C:\\Users"\n', "C:\\Users", ["not-yaml"]),
+    "a Windows path in double quotes that ends in a backslash": ('title: "C:\\dir\\"\n', "C:\\dir\\", ["not-yaml"]),
+    "a Windows path in double quotes beside a fault": ('title: "C:\\new"\nn: a: b\n', "C:\\new", ["not-yaml"]),
+    "a Windows path that is escaped": ('title: "C:\\\\new"\n', "C:\\new", []),
+    "quotes in quotes": ("title: 'it''s: mine'\nn: a: b\n", "it's: mine", ["not-yaml"]),
+    "escapes": ('title: "say \\"h\\u00e9\\"" # why\nn: a: b\n', 'say "hé"', ["not-yaml"]),
+    "a tab below a key": ("title: Woks\ntags:\n\t- a\n", "Woks", ["not-yaml"]),
+    "a tab after a colon": ("title:\tWoks\n", "Woks", []),
+    "an equals sign": ("title: =\n", "=", []),
+    "equal keys": ("title: a\ntitle: Woks\n", "Woks", ["duplicate-key"]),
+    "a merge key": ("a: &a {n: 1}\n<<: *a\ntitle: Woks\n", "Woks", ["merge-key"]),
+    "a list": ("- a\n- b\n", None, ["not-mapping"]),
+    "a bomb": (BROKEN["aliases that multiply"][0], "Woks", ["expands"]),
+    "deep nesting": (BROKEN["deep nesting"][0], "Woks", ["expands"]),
+    "very many values": (BROKEN["very many values"][0], "Woks", ["expands"]),
+    "a long block": ("title: Woks\nn: " + "x" * MAX_BLOCK_CHARS + "\n", "Woks", ["too-long"]),
+}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", ["---", "..."])
+@pytest.mark.parametrize(("block", "title", "codes"), REAL.values(), ids=REAL.keys())
+def test_what_people_write_is_understood(
+    block: str, title: str | None, codes: list[str], end: str, newline: str
+) -> None:
+    text = f"---\n{block}{end}\nBody\n".replace("\n", newline)
+    values, problems, is_frontmatter = parsed(text)
+    assert values.get("title") == title
+    assert [problem.code for problem in problems] == codes
+    assert is_frontmatter
+    found = find_block(text)
+    assert found is not None
+    assert text[found.body :] == f"Body{newline}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\nJust words.\n\nAnd more.\n",
+        "---\n\n# A heading\n\ntitle: not a key\n",
+        "---\nJust words.\n---\n",
+        "---\n\nJust words.\n\n---\n\nAnd more.\n",
+        "---\n**Bold** `code` [link](https://example.org)\n---\n",
+        "---\n* one\n* two\n---\n",
+        "---\n%&!\n---\n",
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_rule_above_prose_is_no_frontmatter_and_says_so(text: str, newline: str) -> None:
+    values, problems, is_frontmatter = parsed(text.replace("\n", newline))
+    assert values == {}
+    assert not is_frontmatter
+    assert [(problem.line, problem.column, problem.code) for problem in problems] == [(1, 1, "no-frontmatter")]
+
+
+@pytest.mark.parametrize("text", ["---", "---\n", "---\ntitle: a\n", "---\nfoo: a\n\nText\n", "---\n'a': [\n\nText\n"])
+def test_a_block_that_is_not_closed_says_so(text: str) -> None:
+    _, problems, is_frontmatter = parsed(text)
+    assert is_frontmatter
+    assert [(problem.line, problem.column, problem.code) for problem in problems] == [(1, 1, "unclosed")]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("block", "line", "column"),
+    [
+        ("title: a\nn: 1\ntitle: b\n", 4, 1),
+        ("n:\n  m: 1\n  o: 2\n  'm': 2\n", 5, 3),
+        ("n:\n- {é: 1, o: 2, é: 2}\n", 3, 16),
+        ("1: a\n'1': b\n", 3, 1),
+        ("true: a\nYES: b\n", 3, 1),
+        ("名前: a\n名前: b\n", 3, 1),
+        ("a: &a {b: 1}\na: *a\n", 3, 1),
+        ("{n: 1,\n n: 1}\n", 3, 2),
+    ],
+)
+def test_a_key_that_stands_twice_is_named_with_its_place(block: str, line: int, column: int, newline: str) -> None:
+    _, problems, _ = parsed(page(block).replace("\n", newline))
+    assert [(problem.line, problem.column, problem.code) for problem in problems] == [(line, column, "duplicate-key")]
+    assert "after line" in problems[0].message
+    assert "last one counts" in problems[0].message
+
+
+def test_equal_keys_in_different_mappings_are_no_problem() -> None:
+    assert keys(page("a: {n: 1}\nb: {n: 1}\nn: &n {n: 1}\no: [*n, *n]\n"))["n"] == {"n": 1}
+
+
+def test_very_many_equal_keys_are_told_twenty_times() -> None:
+    values, problems, _ = parsed(page("title: Woks\n" + "a:\n" * 20_000))
+    assert values == {"title": "Woks", "a": None}
+    assert len(problems) == 20
+
+
+def test_a_message_is_short_whatever_is_in_the_block() -> None:
+    for block in (f"{'k' * 9000}: 1\n" * 2, f"title: !{'t' * 9000} x\n", f"title: *{'t' * 9000}\n"):
+        _, problems, _ = parsed(page(block))
+        assert len(problems) == 1
+        assert len(problems[0].message) < 300
+
+
+@pytest.mark.parametrize(
+    ("block", "places"),
+    [
+        ('path: "C:\\new"\n', [(2, 7)]),
+        ('title: "é 🐟"\npaths:\n- "C:\\\\fine"\n- "d:\\temp"\n', [(5, 3)]),
+        ('path: \'see "C:\\new"\'\n# "C:\\new"\nb: C:\\new\n', []),
+        ('a: &a "C:\\new"\nb: *a\n', []),
+        ('"C:\\new": a\n', [(2, 1)]),
+    ],
+)
+def test_a_path_of_which_yaml_makes_something_else_is_told(block: str, places: list[tuple[int, int]]) -> None:
+    _, problems, _ = parsed(page(block))
+    assert [(problem.line, problem.column) for problem in problems] == places
+    assert {problem.code for problem in problems} <= {"escape"}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_alike_whatever_ends_them(newline: str) -> None:
+    text = "---\ntitle: a\nn: Re: b\n---\n".replace("\n", newline)
+    assert [(problem.line, problem.column) for problem in parsed(text)[1]] == [(3, 6)]
+    text = "---\ntitle: a\n---\n\n---\ntitle: b\n---\n".replace("\n", newline)
+    assert [(problem.line, problem.code) for problem in parsed(text)[1]] == [(5, "second-block")]
+    text = "---\ntitle: 🐟\nn: a\x07\n---\n".replace("\n", newline)
+    assert [(problem.line, problem.column) for problem in parsed(text)[1]] == [(3, 5)]
+
+
+FEW_UNITS = ["[", "- ", "? ", "a: &a ", "---\n", " ", "\r", "a: 1\n", "a:\n- *a\n", '"']
+UNITS = [
+    *"[|{|- |? |a: &a |---\n| |\r|\n|\t|'|*|&|!|%|a: |a:\n|a: 1\n|- a\n|#|[a,|{a: |*a,|? a\n|0|1:|+++\n".split("|"),
+    *['"', "\\", "\0", "é", "!!str ", "a: [*a]\n", "a: *a\n", "title: x\n\n", "''", "a: |\n", '"C:\\n",', '{"title":'],
+]
+
+
+@pytest.mark.parametrize(("units", "size"), [(UNITS, 60_000), (FEW_UNITS, 5_000_000)])
+def test_one_thing_again_and_again_is_read_in_little_time_and_memory(units: list[str], size: int) -> None:
+    code = f"""
+import resource
+from memoryfield.page import Page, with_keys
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for unit in {units}:
+    for head in ("", "---\\n", "---\\ntitle: Woks\\nn: "):
+        for tail in ("", "\\n---\\n\\nBody\\n"):
+            page = Page("a.md", (head + unit * ({size} // len(unit)) + tail).encode())
+            page.frontmatter, page.problems, page.key_places, page.yaml_features, with_keys(page, title="x")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert int(done.stdout) < (200_000 if sys.platform != "darwin" else 200_000_000)
 
 
 # writing
@@ -536,7 +698,7 @@ def test_an_edit_either_refuses_or_keeps_the_body_and_every_other_key(
     moved = find_block(result)
     assert moved is not None
     assert result[moved.body :] == text[found.body :]
-    assert parse_block(result, moved)[0] == {**parse_block(text, found)[0], **values}
+    assert read_block(result, moved).values == {**read_block(text, found).values, **values}
 
 
 @pytest.mark.parametrize("value", TRICKY + WIDE_SPACES + LINE_ENDS)
@@ -637,7 +799,9 @@ def test_a_block_with_tabs_that_was_read_can_be_edited(block: str) -> None:
     assert result.replace("Woks", "old") == page(block)
 
 
-@pytest.mark.parametrize("block", ["title: &t old\nb: *t\n", "b: &t old\ntitle: *t\n", "n: 1\n&t title: old\nb: *u\n"])
+@pytest.mark.parametrize(
+    "block", ["title: &t old\nb: *t\n", "&k title: old\nb: *k\n*k : new\n", "n: 1\n&t title: old\nb: *u\n"]
+)
 def test_an_edit_that_would_change_another_value_is_refused(block: str) -> None:
     assert edited(page(block), title="New") is None
 

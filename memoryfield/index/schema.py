@@ -57,7 +57,7 @@ DROP TABLE IF EXISTS memoryfield_files;
 DROP TABLE IF EXISTS memoryfield_meta;
 """
 
-VERSION = "2"
+VERSION = "3"
 """Of our own tables and of `words`. Another version in a file: our tables are made anew, vectors stay."""
 
 # Scripts written without spaces between words: Thai to Khmer, Hangul, kana, Han, and their
