@@ -5,7 +5,7 @@ that name, and load them only when they are called.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -404,11 +404,21 @@ class Field:
         with Searcher([self.container], **options) as searcher:
             return searcher.similar(self.find(wanted))
 
-    def validate(self) -> "list[Fault]":
-        """Every fault in every page, and in the field as a whole."""
+    def validate(
+        self, *, select: Iterable[str] = (), ignore: Iterable[str] = (), progress: "Progress | None" = None
+    ) -> "list[Fault]":
+        """Every fault in every page and index, and in the field as a whole.
+
+        Args:
+            select: identifiers of requirements in the written format (`F-8`), or their letters (`F`); none: all.
+            ignore: those that are left out.
+
+        Raises:
+            UsageError: an identifier that is none.
+        """
         from .validation import validate
 
-        return validate(self.container)
+        return validate(self.container, select=select, ignore=ignore, progress=progress)
 
 
 _INTRODUCTION = (

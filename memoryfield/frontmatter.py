@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from . import plain_yaml
 from .blocks import BREAK, KNOWN_KEYS, MAX_BLOCK_CHARS, Block, place
 from .blocks import find_block as find_block
 from .safe_yaml import YamlError, compose, features, key_of, load, plain_mapping, scalars, text_of
@@ -122,6 +123,9 @@ def _read_foreign(text: str, block: Block) -> Reading:
 
 def _read_yaml(text: str, block: Block) -> Reading:
     source = text[block.start : block.end]
+    plain = plain_yaml.read(source)
+    if plain is not None:
+        return Reading(dict(plain), list(_second_block(text, block)), is_valid=True)
     try:
         value, root, repeated = load(source)
         if value is None:

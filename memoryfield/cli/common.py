@@ -39,10 +39,19 @@ def open_field(given: list[str] | None) -> Field:
     Raises:
         UsageError: several are given.
     """
+    return Field.open(location_of(given))
+
+
+def location_of(given: list[str] | None) -> str:
+    """Where the field lies that a command works on; nothing needs to be there.
+
+    Raises:
+        UsageError: several are given.
+    """
     locations = _locations(given)
     if len(set(locations)) > 1:
         raise UsageError(f"{len(locations)} fields are given, and this works on one", hint="`search` takes several.")
-    return Field.open(locations[0])
+    return locations[0]
 
 
 def open_searcher(given: list[str] | None, **options: "Unpack[Options]") -> "Searcher":

@@ -1,4 +1,4 @@
-"""Commands on a field as a whole: create, info, validate."""
+"""Commands on a field as a whole: create, info."""
 
 import shlex
 from pathlib import Path
@@ -87,34 +87,3 @@ def _print_failures(failures: tuple[tuple[str, str], ...]) -> None:
         print(f"  {escaped(name)}: {escaped(reason)}")
     if len(failures) > SHOWN_FAILURES:
         print(f"  and {len(failures) - SHOWN_FAILURES:,} more")
-
-
-@app.command(cls=PlainCommand)
-def validate(field: FieldOption = None, as_json: JsonOption = False) -> None:
-    """Check every page against the format; exit 1 if a MUST is broken.
-
-    \b
-    Example:
-      $ memoryfield validate -f notes
-    """
-    with open_field(field) as opened:
-        faults = opened.validate()
-        pages = len(opened.entries())
-        errors = sum(fault.severity == "error" for fault in faults)
-        warnings = sum(fault.severity == "warning" for fault in faults)
-        if as_json:
-            print_json(
-                {
-                    "field": opened.name,
-                    "pages": pages,
-                    "errors": errors,
-                    "warnings": warnings,
-                    "faults": [fault.to_dict() for fault in faults],
-                }
-            )
-        else:
-            for fault in faults:
-                print(escaped(str(fault)))
-            say(f"{plural(pages, 'page')}, {plural(errors, 'error')}, {plural(warnings, 'warning')}")
-    if errors:
-        raise typer.Exit(1)

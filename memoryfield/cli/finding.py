@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,10 +21,11 @@ from .common import (
     print_json_line,
 )
 from .options import PlainCommand
+from .progress import progress_bar
 from .render import cells, escaped, escaped_page, plural, say, styled, width, wrapped
 
 if TYPE_CHECKING:
-    from ..index.sync import Progress, SyncReport
+    from ..index.sync import SyncReport
     from ..search.result import Hit, SearchResult
 
 app = command_group()
@@ -88,7 +88,7 @@ def _embed_one(
         The report as JSON has it, and whether nothing is left to do.
     """
     start = time.monotonic()
-    with _progress() as progress:
+    with progress_bar("embedding") as progress:
         try:
             report = opened.sync(model, rebuild=rebuild, threads=threads, progress=progress)
         except KeyboardInterrupt:
@@ -106,33 +106,6 @@ def _embed_one(
         print(_summary(report, seconds))
     complete = not (report.failed or report.pending or report.unavailable)
     return {**report.to_dict(), "seconds": round(seconds, 3)}, complete
-
-
-@contextmanager
-def _progress() -> Iterator["Progress | None"]:
-    """A bar on a terminal: pages, pages a second, time left."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("embedding"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("embedding", total=None, rate="")
-        start = time.monotonic()
-
-        def show(done: int, total: int) -> None:
-            rate = done / max(1e-9, time.monotonic() - start)
-            bar.update(task, completed=done, total=total, rate=f"{rate:.1f} pages/s")
-
-        yield show
 
 
 def _summary(report: "SyncReport", seconds: float) -> str:

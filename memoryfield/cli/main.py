@@ -30,7 +30,7 @@ COMMANDS = {
     "search": "finding",
     "similar": "finding",
     "models": "models",
-    "validate": "fields",
+    "validate": "validation",
     "pack": "sharing",
     "unpack": "sharing",
 }

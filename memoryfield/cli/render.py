@@ -22,6 +22,13 @@ def escaped(text: str) -> str:
     return _UNSAFE.sub(_visible, text)
 
 
+def revealed(text: str) -> str:
+    """Text on one line with everything in it that cannot be seen spelled out, tabs as spaces."""
+    return "".join(
+        character if character.isprintable() else f"\\u{ord(character):04x}" for character in text.replace("\t", " ")
+    )
+
+
 def escaped_page(text: str) -> str:
     """The same for a whole page: line ends and tabs stay."""
     return _UNSAFE_IN_TEXT.sub(_visible, text.replace("\r\n", "\n"))

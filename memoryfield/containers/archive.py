@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
-from ..names import ARCHIVE_SUFFIX, is_page, plain_name_fault, plainly_a_page
+from ..names import ARCHIVE_SUFFIX, is_debris, is_page, plain_name_fault, plainly_a_page
 from .base import Entry, Skipped, check_plain, digest, digest_line
 
 _BYTES = "latin-1"
@@ -117,6 +117,18 @@ class ArchiveContainer:
 
     def skipped(self) -> list[Skipped]:
         return self._skipped
+
+    def nested_pages(self) -> list[str]:
+        found: dict[str, str] = {}
+        for name in sorted(map(entry_name, self._zip.infolist())):
+            parts = name.split("/")
+            if len(parts) > 1 and parts[0] and is_page(parts[-1]) and not any(map(is_debris, parts)):
+                found.setdefault(parts[0], name)
+        return list(found.values())
+
+    def infos(self) -> list[tuple[str, zipfile.ZipInfo]]:
+        """Every entry as the directory has it, two of one name and folders included."""
+        return [(entry_name(info), info) for info in self._zip.infolist()]
 
     def entry(self, name: str) -> Entry:
         check_plain(name)

@@ -79,6 +79,13 @@ class Container(Protocol):
         """What `entries` left out."""
         ...
 
+    def nested_pages(self) -> list[str]:
+        """For each sub-folder that holds any, the path of a file that would be a page at the root.
+
+        Folders whose names begin with a dot are nobody's business.
+        """
+        ...
+
     def entry(self, name: str) -> Entry:
         """One file's entry."""
         ...

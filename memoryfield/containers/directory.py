@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import FieldNotFoundError, ReadOnlyError
-from ..names import is_page, plain_name_fault, plainly_a_page
+from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
 from .base import Entry, Skipped, check_plain, digest
 
 MANY = 20_000
@@ -131,6 +131,18 @@ class DirectoryContainer:
         self.entries()
         return self._skipped
 
+    def nested_pages(self) -> list[str]:
+        with os.scandir(self.location) as listing:
+            folders = [item.name for item in listing if not is_debris(item.name) and item.is_dir(follow_symlinks=False)]
+        return [page for page in map(self._first_page, folders) if page]
+
+    def _first_page(self, folder: str) -> str:
+        for path, inner, files in os.walk(self.location / folder):
+            inner[:] = sorted(name for name in inner if not is_debris(name))
+            if found := min(filter(is_page, files), default=""):
+                return (Path(path) / found).relative_to(self.location).as_posix()
+        return ""
+
     def _link_fault(self, path: str) -> str | None:
         target = Path(os.path.realpath(path))
         if target.parent != self._root:
@@ -138,10 +150,13 @@ class DirectoryContainer:
         return None if target.is_file() else "is a link that leads nowhere"
 
     def _path(self, name: str) -> Path:
+        return Path(self._checked(name))
+
+    def _checked(self, name: str) -> str:
         check_plain(name)
-        path = self.location / name
-        if path.is_symlink() and (fault := self._link_fault(str(path))):
-            raise PermissionError(13, f"{name} {fault}", str(path))
+        path = os.path.join(self.location, name)  # noqa: PTH118 - ten thousand Paths take a while
+        if os.path.islink(path) and (fault := self._link_fault(path)):  # noqa: PTH114
+            raise PermissionError(13, f"{name} {fault}", path)
         return path
 
     def entry(self, name: str) -> Entry:
@@ -151,7 +166,7 @@ class DirectoryContainer:
         return Entry(name, status.st_size, status.st_mtime_ns)
 
     def read(self, name: str, limit: int | None = None) -> bytes:
-        with open(self._path(name), "rb", opener=_open) as file:  # Path.open takes no opener
+        with open(self._checked(name), "rb", opener=_open) as file:  # Path.open takes no opener
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise FileNotFoundError(2, "is not a file", name)
             return file.read() if limit is None else file.read(limit)

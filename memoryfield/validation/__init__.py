@@ -1,8 +1,9 @@
-"""One rule per requirement of the format; every fault in every page."""
+"""One rule per requirement of the format, with the same identifier; every fault of every file."""
 
 from __future__ import annotations
 
 from .report import Fault
-from .rules import validate
+from .requirements import Requirement, explain, requirements
+from .rules import no_archive, validate
 
-__all__ = ["Fault", "validate"]
+__all__ = ["Fault", "Requirement", "explain", "no_archive", "requirements", "validate"]

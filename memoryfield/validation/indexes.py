@@ -1,0 +1,150 @@
+"""Rules about vector indexes: is it one, whose is it, and does it match the pages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import apsw
+
+from .. import names
+from ..containers import Container
+from ..embedders import MODELS, code_of_spec, dimensions_of
+from ..embedders.specs import begins_with
+from ..index.files import code_of
+from ..index.schema import PAGES_COLUMNS
+from .across import some
+from .report import Fault
+
+FEW_PAGES = 100
+"""A field of fewer needs no index."""
+_FLOAT_BYTES = 4
+_TEXTUAL = re.compile(r"\.(csv|tsv|jsonl?|ndjson|txt|ya?ml|xml)(\.gz)?$", re.IGNORECASE)
+
+
+def indexes(container: Container, hashes: dict[str, bytes]) -> Iterator[Fault]:
+    """X-1, X-3 and X-5 to X-10, R-8.
+
+    Args:
+        hashes: of every page that could be read, the SHA-256; of one without text, nothing.
+    """
+    found = [name for name in sorted(container.names()) if not names.is_debris(name)]
+    for name in found:
+        if _TEXTUAL.search(name) and any(begins_with(name, model) for model in MODELS):
+            yield Fault(name, 0, 0, "X-5", "is a vector index in a textual format")
+    seen = False
+    for name in filter(names.is_index, found):
+        faults, is_index = _index(container, name, hashes)
+        seen = seen or is_index
+        yield from faults
+    other = any(begins_with(name, model) and not names.is_page(name) for name in found for model in MODELS)
+    if not seen and not other and len(hashes) >= FEW_PAGES:
+        yield Fault("", 0, 0, "X-1", f"{len(hashes):,} pages, and no vector index")
+
+
+def _index(container: Container, name: str, hashes: dict[str, bytes]) -> tuple[list[Fault], bool]:
+    """What is wrong with a file that is named as an SQLite database, and whether it is an index at all."""
+    claims = any(begins_with(names.model_code(name), model) for model in MODELS)
+    try:
+        connection = _open(container, name)
+        try:
+            columns = {row[1] for row in connection.execute("PRAGMA table_info(pages)")}
+            if not claims and not {"filename", "embedding"} <= columns:
+                return [], False  # somebody's own database
+            return list(_checked(connection, name, columns, container, hashes)), True
+        finally:
+            connection.close()
+    except OSError as error:
+        return [Fault(name, 0, 0, "X-10", f"cannot be read: {error.strerror or error}")], True
+    except apsw.BusyError:
+        return [], True  # somebody writes to it
+    except apsw.Error as error:
+        return [Fault(name, 0, 0, "X-10", f"is no sound SQLite database: {error}")], True
+
+
+def _open(container: Container, name: str) -> apsw.Connection:
+    """A database, read-only; out of an archive, in memory. Nothing in it may read beyond it, or run."""
+    path = container.local_path(name)
+    if path is None:
+        content = container.read(name)
+        connection = apsw.Connection(":memory:")
+        connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
+    else:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.set_busy_timeout(2_000)
+    connection.pragma("mmap_size", 1 << 30)
+    return connection
+
+
+def _checked(
+    connection: apsw.Connection, name: str, columns: set[str], container: Container, hashes: dict[str, bytes]
+) -> Iterator[Fault]:
+    yield from _named(connection, name)
+    for kind, what in connection.execute(
+        "SELECT type, name FROM sqlite_master WHERE type = 'trigger' OR lower(name) = 'pages' AND"
+        " (type = 'view' OR sql LIKE 'CREATE VIRTUAL%')"
+    ):
+        kind = "virtual table" if kind == "table" else kind
+        yield Fault(name, 0, 0, "X-6", f"{what!r} in it is a {kind}, which readers do not run")
+        return
+    if missing := PAGES_COLUMNS - columns:
+        what = f"has no column {sorted(missing)[0]!r}" if columns else "is not there"
+        yield Fault(name, 0, 0, "X-6", f"its table `pages` {what}")
+    if not {"filename", "embedding", "sha256_hash"} <= columns:
+        return
+    for (problem,) in connection.execute("PRAGMA quick_check(1)"):
+        if problem != "ok":
+            yield Fault(name, 0, 0, "X-10", f"is damaged: {problem}")
+            return
+    yield from _rows(connection, name, container, hashes)
+
+
+def _named(connection: apsw.Connection, name: str) -> Iterator[Fault]:
+    """X-3: whether the file name begins with the code of the model whose vectors it holds."""
+    stem = names.model_code(name)
+    meant = code_of_spec(f"ollama:{stem}")
+    if meant in MODELS and not begins_with(stem, meant):
+        yield Fault(name, 0, 0, "X-3", f"the full model code is {meant}")
+        return
+    noted = connection.execute(
+        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memoryfield_meta'"
+    ).fetchone()
+    model = noted and connection.execute("SELECT value FROM memoryfield_meta WHERE key = 'model'").fetchone()
+    if model and not begins_with(stem, str(model[0])):
+        yield Fault(name, 0, 0, "X-3", f"it holds vectors of {model[0]}")
+
+
+def _rows(connection: apsw.Connection, name: str, container: Container, hashes: dict[str, bytes]) -> Iterator[Fault]:
+    """X-7 to X-9 and R-8: the rows beside the pages."""
+    lengths: Counter[int | None] = Counter()
+    gone: list[str] = []
+    stale: list[str] = []
+    missing = {page for page, digest in hashes.items() if digest}
+    sql = "SELECT filename, sha256_hash, CASE typeof(embedding) WHEN 'blob' THEN length(embedding) END FROM pages"
+    for page, digest, length in connection.execute(sql):
+        lengths[length] += 1
+        missing.discard(page)
+        if page not in hashes:
+            gone.append(str(page))
+        elif hashes[page] != digest:
+            stale.append(page)
+    yield from _lengths(name, lengths)
+    if gone:
+        yield Fault(name, 0, 0, "X-8", f"holds rows of pages that are gone: {some(sorted(gone))}")
+    if behind := sorted(stale) + sorted(missing):
+        counts = f"{len(stale):,} changed, {len(missing):,} missing"
+        requirement = "R-8" if container.writable or container.local_path(name) else "X-9"
+        yield Fault(name, 0, 0, requirement, f"is behind its pages ({counts}): {some(behind)}")
+
+
+def _lengths(name: str, lengths: Counter[int | None]) -> Iterator[Fault]:
+    """X-7."""
+    dimensions = dimensions_of(code_of(name))
+    known = (dimensions or 0) * _FLOAT_BYTES or (lengths and lengths.most_common(1)[0][0])
+    wrong = sum(count for length, count in lengths.items() if length != known or not length or length % _FLOAT_BYTES)
+    if wrong:
+        expected = f"{dimensions} numbers" if dimensions else "float32 numbers of one length"
+        yield Fault(name, 0, 0, "X-7", f"{wrong:,} of its vectors are not {expected}")
