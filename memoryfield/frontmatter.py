@@ -333,6 +333,8 @@ def _end_of_alias(source: str, start: int, end: int) -> int:
     while lines:
         end -= len(lines[-1])
         line = lines.pop()
+        if line.lstrip().startswith("#"):
+            continue
         if found := re.search(r"\*[\w-]+(?=\s*+(?:#.*)?$)", line):
             return end + found.end()
     return end

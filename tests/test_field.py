@@ -432,6 +432,8 @@ def test_appending_adds_after_an_empty_line_and_refreshes_updated_only(field: Fi
         (b"", b"Two.\n", b"Two.\n"),
         (b"caf\xe9\n", b"caf\xe9\n", b"caf\xe9\n\ncaf\xe9\n"),
         (b"---\ntitle: not closed\n", b"More.\n", b"---\ntitle: not closed\n\nMore.\n"),
+        (b"One.\n", b"+++\na = 1\n+++\nMore.\n", b"One.\n\n+++\na = 1\n+++\nMore.\n"),
+        (b"One.\n", b"---\na: b\n---\ncaf\xe9\n", b"One.\n\n---\na: b\n---\ncaf\xe9\n"),
     ],
 )
 def test_appending_keeps_every_byte_that_was_there(field: Field, stored: bytes, added: bytes, expected: bytes) -> None:
@@ -441,8 +443,9 @@ def test_appending_keeps_every_byte_that_was_there(field: Field, stored: bytes, 
     assert page.raw == expected or page.problems == []
 
 
-def test_appending_leaves_out_the_frontmatter_of_the_added_text(field: Field) -> None:
-    page = field.write("woks", "---\ntitle: Other\ntags: none\n---\nMore.\n", mode="append").page
+@pytest.mark.parametrize("keys", ["title: Other\ntags: none\n", "title: Other\ntitle: Another\n"])
+def test_appending_leaves_out_the_frontmatter_of_the_added_text(field: Field, keys: str) -> None:
+    page = field.write("woks", f"---\n{keys}---\nMore.\n", mode="append").page
     assert page.text.replace(page.updated, OLD) == STORED + "\nMore.\n"
 
 

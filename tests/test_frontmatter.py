@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from memoryfield.blocks import MAX_BLOCK_CHARS, Block, find_block
-from memoryfield.frontmatter import Problem, read_block
+from memoryfield.frontmatter import Problem, key_places, read_block, yaml_features
 from memoryfield.rewriting import new_block, set_keys
 from memoryfield.safe_yaml import load
 
@@ -107,6 +108,11 @@ def parsed(text: str) -> tuple[dict[str, Any], list[Problem], bool]:
     assert block is not None
     reading = read_block(text, block)
     return reading.values, reading.problems, reading.is_frontmatter
+
+
+def endings(text: str) -> set[str]:
+    """What ends the lines of a text."""
+    return set(re.findall("\r\n|\r|\n", text))
 
 
 def keys(text: str) -> dict[str, Any]:
@@ -533,6 +539,124 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     assert int(done.stdout) < (200_000 if sys.platform != "darwin" else 200_000_000)
 
 
+# places
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("written", "style", "source"),
+    [
+        ("k: plain", "plain", "plain"),
+        ("k:    two words  # why", "plain", "two words"),
+        ("k: ~", "plain", "~"),
+        ("k: 2026-03-14", "plain", "2026-03-14"),
+        ("k: over\n  two lines", "plain", "over\n  two lines"),
+        ("k: 'single'", "single", "'single'"),
+        ('"k"  :  "double # \\" "  # why', "double", '"double # \\" "'),
+        ("'k': |\n  a\n\n  # b\n", "literal", "|\n  a\n\n  # b"),
+        ("k: >-  # why\n  a\n  b\n\n# about n", "folded", ">-  # why\n  a\n  b"),
+        ("k: [a, # why\n  b]", "flow", "[a, # why\n  b]"),
+        ("k: {a: b} # why", "flow", "{a: b}"),
+        ("k: []", "flow", "[]"),
+        ("k:\n- a\n- b # why\n# about n", "block", "- a\n- b"),
+        ("k:\n  a:\n    b: c\n\n  # why\n", "block", "a:\n    b: c"),
+        ("k:\n  - a\n  - |\n    # b\n", "block", "- a\n  - |\n    # b"),
+        ("k:", "empty", ""),
+        ("k:   # why", "empty", ""),
+        ("a: &a x\nk: *a # *b", "alias", "*a"),
+        ("a: &a [*b]\nk: *a".replace("*b", "b"), "alias", "*a"),
+        ("a: &a x\nk:\n  - x\n  - *a # *b\n  # about *n", "block", "- x\n  - *a"),
+        ("a: &a x\nk:\n  b: &b [*a]\n  c:\n    d: *b", "block", "b: &b [*a]\n  c:\n    d: *b"),
+        ("k: !!str 12", "plain", "!!str 12"),
+        ("k: &k 'x'", "single", "&k 'x'"),
+        ("? k\n: x", "plain", "x"),
+        ("k: 炭素 🐟", "plain", "炭素 🐟"),
+        ("k: first\nk: last", "plain", "last"),
+    ],
+)
+@pytest.mark.parametrize("before", ["", "🐟: 炭素 # é\nm: |\n  k: no\n\n"])
+def test_a_place_tells_where_a_value_stands_and_how_it_is_written(
+    before: str, written: str, style: str, source: str, newline: str
+) -> None:
+    text = f"\n---\n{before}{written}\nn: 1\n---\nBody\n".replace("\n", newline)
+    source = source.replace("\n", newline)
+    block = find_block(text)
+    assert block is not None
+    places = key_places(text, block, read_block(text, block).root)
+    assert places == key_places(text, block)
+    assert list(places) == list(read_block(text, block).values)
+    at = places["k"]
+    assert (at.style, at.source) == (style, source)
+    assert text[at.value_start : at.value_end] == source
+    assert text[at.start : at.end].strip("'\"") == "k"
+    for line, column, index in (
+        (at.line, at.column, at.start),
+        (at.value_line, at.value_column, at.value_start),
+    ):
+        assert re.split("\r\n|\r|\n", text)[line - 1][column - 1 :] == re.split("\r\n|\r|\n", text[index:])[0]
+    assert places["n"].source == "1"
+    assert at.quoted == (style in ("single", "double", "literal", "folded"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        page("title: Re: a thing\n"),
+        page("- a\n"),
+        page("42\n"),
+        page(""),
+        page("# a\n"),
+        "---\ntitle: a\n",
+        "---\nJust words.\n---\n",
+        "+++\ntitle = 'a'\n+++\n",
+        page(f"title: a\nn: {'x' * MAX_BLOCK_CHARS}\n"),
+    ],
+)
+def test_a_block_that_is_not_keys_and_values_in_yaml_has_no_places(text: str) -> None:
+    block = find_block(text)
+    assert block is not None
+    assert key_places(text, block) == {}
+
+
+def test_a_key_is_named_as_the_values_name_it() -> None:
+    text = page("7: a\nyes: b\n~: c\n1.50: d\n2026-03-14: e\n? 'f'\n: g\n!!str 8: h\n")
+    block = find_block(text)
+    assert block is not None
+    assert list(key_places(text, block)) == list(keys(text)) == ["7", "True", "None", "1.5", "2026-03-14", "f", "8"]
+
+
+def test_a_key_that_is_an_alias_has_no_place() -> None:
+    text = page("a: &k b\n*k : c\nn: 1\n")
+    block = find_block(text)
+    assert block is not None
+    assert keys(text) == {"a": "b", "b": "c", "n": 1}
+    assert list(key_places(text, block)) == ["a", "n"]
+    assert edited(text, b="new") is None
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("title: a & b * c ! d\n", set()),
+        ("a: '&a *a !a <<'\n# &a *a !a <<\n", set()),
+        ("a: &a 1\n", {"anchor"}),
+        ("a: &a 1\nb: *a\n", {"anchor", "alias"}),
+        ("a: [{b: &a [1]}, *a]\n", {"anchor", "alias"}),
+        ("a: !!str 1\n", {"tag"}),
+        ("a: !x {}\n", {"tag"}),
+        ("&a b: !!seq []\n", {"anchor", "tag"}),
+        ("<<: {a: 1}\n", {"merge"}),
+        ("a:\n  <<: *b\n", {"merge", "alias"}),
+        ("a: &a 1\nb: [\n", {"anchor"}),
+        ("'<<': 1\n", set()),
+    ],
+)
+def test_what_a_block_uses_of_yaml_beyond_text_is_told(block: str, expected: set[str]) -> None:
+    found = find_block(page(block))
+    assert found is not None
+    assert yaml_features(page(block), found) == expected
+
+
 # writing
 
 
@@ -639,7 +763,7 @@ def together(*groups: list[str]) -> dict[str, Any]:
     space=st.sampled_from([" ", "    "]),
     comment=st.sampled_from(["", " # why", "   #"]),
     value=line_text,
-    newline=st.sampled_from(["\n", "\r\n"]),
+    newline=st.sampled_from(["\n", "\r\n", "\r"]),
     body=any_text,
 )
 def test_an_edit_changes_one_value_and_not_a_byte_before_or_after(
@@ -659,11 +783,11 @@ def test_an_edit_changes_one_value_and_not_a_byte_before_or_after(
     assert result.startswith(start)
     assert result.endswith(end + body)
     assert keys(result) == {**others, "summary": value}
-    assert newline == "\n" or "\n" not in result[: -len(body) or None].replace("\r\n", "")
+    assert endings(result[: -len(body) or None]) == {newline}
 
 
 @settings(max_examples=250, deadline=None)
-@given(before=other_lines, value=line_text, newline=st.sampled_from(["\n", "\r\n"]), body=any_text)
+@given(before=other_lines, value=line_text, newline=st.sampled_from(["\n", "\r\n", "\r"]), body=any_text)
 def test_an_added_key_comes_last_and_not_a_byte_before_or_after_changes(
     before: list[str], value: str, newline: str, body: str
 ) -> None:
@@ -808,6 +932,24 @@ def test_an_edit_that_would_change_another_value_is_refused(block: str) -> None:
 
 def test_of_two_equal_keys_the_one_that_counts_is_edited() -> None:
     assert edited(page("title: a\ntitle: b\n"), title="New") == page("title: a\ntitle: New\n")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_keys_are_set_beside_equal_ones_which_stay(newline: str) -> None:
+    text = page("n: 1\ntitle: a\nn: [2] # why\n").replace("\n", newline)
+    result = edited(text, title="New", summary="S")
+    assert result == page("n: 1\ntitle: New\nn: [2] # why\nsummary: S\n").replace("\n", newline)
+    assert edited(text, n="3") == page("n: 1\ntitle: a\nn: '3' # why\n").replace("\n", newline)
+
+
+def test_an_alias_is_replaced_and_what_it_stands_for_stays() -> None:
+    assert edited(page("b: &t old\ntitle: *t # why\n"), title="New") == page("b: &t old\ntitle: New # why\n")
+
+
+def test_a_block_that_would_become_too_long_is_not_edited() -> None:
+    text = page("n: " + "x" * (MAX_BLOCK_CHARS - 10) + "\n")
+    assert parsed(text)[1] == []
+    assert edited(text, title="Woks") is None
 
 
 def test_a_first_block_is_edited_and_a_second_stays_as_it_is() -> None:

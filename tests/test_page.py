@@ -78,6 +78,8 @@ GOOD_BLOCKS = {
     "equal keys": b"---\ntitle: a\ntitle: b\n---\nBody\n",
     "keys that are no text": b"---\n1: a\n2.5: {null: b}\n---\nBody\n",
     "not a number": b"---\nn: .nan\nm: -.inf\n---\nBody\n",
+    "CR": b"---\rtitle: Woks # why\r---\r\rBody\r",
+    "CR without frontmatter": b"# Heading\r\rBody\r",
     "no line end": b"---\ntitle: Woks\n---",
     "blank lines first": b"\n\n# Heading\n",
 }
@@ -216,6 +218,7 @@ def test_a_uuid_is_compared_in_lowercase() -> None:
         (b"a\r\nb\r\n\xc3(", 3, 1),
         (b"\xed\xa0\x80", 1, 1),
         (b"ab\xc3", 1, 3),
+        (b"a\rb\r\r\xff", 4, 1),
     ],
 )
 def test_a_page_that_is_not_utf8_says_where(raw: bytes, line: int, column: int) -> None:
@@ -223,6 +226,7 @@ def test_a_page_that_is_not_utf8_says_where(raw: bytes, line: int, column: int) 
     assert not page.is_utf8
     assert (page.problems[0].line, page.problems[0].column) == (line, column)
     assert "not UTF-8" in page.problems[0].message
+    assert page.problems[0].code == "not-utf8"
     assert "\ufffd" in page.text
     assert page.raw == raw
 
@@ -292,6 +296,40 @@ def test_now_is_utc_to_the_second() -> None:
     assert MOMENT.fullmatch(now())
 
 
+def test_a_page_tells_where_its_frontmatter_and_its_keys_stand() -> None:
+    for page in (Page("a.md", COMPLETE), Page("a.md", BOM + COMPLETE)):
+        assert page.block is not None
+        assert (page.block.kind, page.block.closed) == ("yaml", True)
+        assert page.text[page.block.body :] == page.body
+        assert [(key, at.line, at.style) for key, at in page.key_places.items()] == [
+            ("uuid", 3, "plain"),
+            ("tags", 4, "flow"),
+            ("title", 5, "single"),
+            ("created", 6, "plain"),
+            ("updated", 7, "double"),
+        ]
+        assert page.key_places["uuid"].source == UUID
+        assert page.yaml_features == frozenset()
+    assert Page("a.md", b"# Heading\n").block is None
+    assert Page("a.md", b"# Heading\n").key_places == {}
+    assert Page("a.md", b"# &a *a\n").yaml_features == frozenset()
+
+
+def test_a_page_whose_keys_are_known_already_tells_where_they_stand() -> None:
+    page = Page("a.md", COMPLETE)
+    page.take_frontmatter(dict(page.frontmatter))
+    assert page.frontmatter_is_valid
+    assert page.key_places == Page("a.md", COMPLETE).key_places
+
+
+@pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN.keys())
+def test_a_page_that_was_not_understood_has_a_problem_with_a_code(raw: bytes) -> None:
+    page = Page("a.md", raw)
+    assert page.key_places == {} or not page.is_utf8
+    assert all(re.fullmatch("[a-z0-9]+(-[a-z0-9]+)*", problem.code) for problem in page.problems)
+    assert page.problems
+
+
 # setting keys
 
 
@@ -350,6 +388,11 @@ def test_a_page_with_crlf_gets_no_other_line_ends(raw: bytes) -> None:
     crlf = raw.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     if crlf:
         assert filled(crlf).raw.count(b"\n") == filled(crlf).raw.count(b"\r\n") or b"\n" not in crlf
+
+
+def test_a_page_whose_lines_end_with_cr_gets_no_other_line_ends() -> None:
+    for name in ("CR", "CR without frontmatter"):
+        assert b"\n" not in filled(GOOD_BLOCKS[name], summary="S").raw
 
 
 def test_a_complete_page_stays_as_it_is_to_the_byte() -> None:
