@@ -160,12 +160,10 @@ class Row(NamedTuple):
     embedding: bytes
 
 
-def row(name: str, text: str | bytes, note: Note | None, number: int, dimensions: int, time: str = "") -> Row:
+def row(name: str, text: str, note: Note, number: int, dimensions: int, time: str = "") -> Row:
     """A page's row as it should be."""
-    raw = text.encode() if isinstance(text, str) else text
-    time = time or (note.updated if note else "1980-01-01T00:00:00Z")
-    known = frontmatter(note) if note else "{}"
-    return Row(name, known, time.replace("Z", ".000000Z"), hashlib.sha256(raw).digest(), vector(number, dimensions))
+    time = (time or note.updated).replace("Z", ".000000Z")
+    return Row(name, frontmatter(note), time, hashlib.sha256(text.encode()).digest(), vector(number, dimensions))
 
 
 def make_index(*rows: tuple[object, ...], schema: str = PAGES_TABLE, after: str = "") -> bytes:
@@ -174,7 +172,8 @@ def make_index(*rows: tuple[object, ...], schema: str = PAGES_TABLE, after: str 
         file = Path(folder) / "index.sqlite3"
         connection = sqlite3.connect(file, isolation_level=None)
         connection.executescript("PRAGMA page_size = 4096; PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE;")
-        connection.executescript("PRAGMA secure_delete = OFF;" + schema)
+        # Without secure_delete, what happened to lie in memory fills the gaps of the file.
+        connection.executescript("PRAGMA synchronous = OFF; PRAGMA secure_delete = ON;" + schema)
         for one in rows:
             connection.execute(f"INSERT INTO pages VALUES ({', '.join('?' * len(one))})", one)
         connection.executescript(after)
