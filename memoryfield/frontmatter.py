@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import plain_yaml
 from .blocks import BREAK, KNOWN_KEYS, MAX_BLOCK_CHARS, Block, place
 from .blocks import find_block as find_block
-from .safe_yaml import YamlError, compose, features, key_of, load, plain_mapping, scalars, text_of
+from .safe_yaml import Feature, YamlError, compose, features, key_of, load, plain_mapping, scalars, text_of
 
 if TYPE_CHECKING:
     from yaml.nodes import Node, ScalarNode
@@ -148,7 +148,7 @@ def _read_yaml(text: str, block: Block) -> Reading:
 
 def _not_yaml(text: str, block: Block, error: "YamlError") -> Problem:
     line, column = place(text, block.start + (error.index or 0))
-    start = "the frontmatter was not read" if error.code == "expands" else "the frontmatter is not valid YAML"
+    start = "the frontmatter was not read" if error.code in ("expands", "tag") else "the frontmatter is not valid YAML"
     if error.code == "merge-key":
         start = "the frontmatter is not read as YAML"
     return Problem(line, column, f"{start}: {error.message}", error.code)
@@ -278,11 +278,11 @@ def key_places(text: str, block: Block, root: "Node | None" = None) -> dict[str,
     return places
 
 
-def yaml_features(text: str, block: Block) -> frozenset[str]:
-    """Which of YAML's ways to say more than text a block uses: `anchor`, `alias`, `tag`, `merge`."""
+def yaml_features(text: str, block: Block) -> list[Feature]:
+    """The anchors, aliases, tags and merge keys that a block uses, with their places in the text."""
     if block.kind != "yaml" or not block.closed or block.end - block.start > MAX_BLOCK_CHARS:
-        return frozenset()
-    return features(text[block.start : block.end])
+        return []
+    return [Feature(kind, block.start + at) for kind, at in features(text[block.start : block.end])]
 
 
 def _key_place(breaks: list[int], offset: int, source: str, key: "Node", span: tuple[int, int, str]) -> KeyPlace:

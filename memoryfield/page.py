@@ -13,12 +13,14 @@ from .blocks import Block, find_block, newline_of, place
 from .dates import moment_of
 from .frontmatter import KeyPlace, Problem, Reading, key_places, known_lines, read_block, yaml_features
 from .names import stem
+from .safe_yaml import Feature
 
 __all__ = ["Page", "Problem", "now", "with_block_of", "with_filled_frontmatter", "with_keys"]
 
 _BOM = "\ufeff"
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)$")
-_SETEXT = re.compile(r" {0,3}=+[ \t]*$")
+_SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
+_NO_PARAGRAPH = re.compile(r" {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])|\t| {4}")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
@@ -102,9 +104,9 @@ class Page:
         return key_places(self.text, self.block, self._reading.root)
 
     @cached_property
-    def yaml_features(self) -> frozenset[str]:
-        """Which of YAML's ways to say more than text the block uses: `anchor`, `alias`, `tag`, `merge`."""
-        return frozenset() if self.block is None else yaml_features(self.text, self.block)
+    def yaml_features(self) -> list[Feature]:
+        """The anchors, aliases, tags and merge keys that the block uses, with their offsets in `text`."""
+        return [] if self.block is None else yaml_features(self.text, self.block)
 
     @property
     def frontmatter(self) -> dict[str, Any]:
@@ -199,7 +201,7 @@ def headings(body: str) -> Iterator[tuple[int, str]]:
             continue
         if (heading := _HEADING.match(line)) and (text := _without_closing(heading[1])):
             yield number, text
-        elif previous.strip() and _SETEXT.match(line):
+        elif previous.strip() and _SETEXT.match(line) and not _NO_PARAGRAPH.match(previous):
             yield number - 1, previous.strip()
         previous = line
 

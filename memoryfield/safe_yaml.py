@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from yaml.events import Event
     from yaml.nodes import MappingNode, Node, ScalarNode
 
 MAX_VALUES = 10_000
@@ -115,7 +116,8 @@ def _guarded(source: str, construct: bool) -> Loaded:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise YamlError(error.problem or "?", mark.index if mark else None) from None
+        code = "tag" if isinstance(error, yaml.constructor.ConstructorError) else "not-yaml"
+        raise YamlError(error.problem or "?", mark.index if mark else None, code) from None
     except yaml.reader.ReaderError:
         raise _not_printable(source) from None
     except RecursionError:
@@ -133,27 +135,39 @@ def _not_printable(source: str) -> YamlError:
     return YamlError(f"the character {found[0]!r} is not allowed", found.start())
 
 
-def features(source: str) -> frozenset[str]:
-    """Which of YAML's ways to say more than text a block uses: `anchor`, `alias`, `tag`, `merge`."""
+class Feature(NamedTuple):
+    """One of YAML's ways to say more than text, `anchor`, `alias`, `tag` or `merge`, and where, in characters."""
+
+    kind: str
+    at: int
+
+
+def features(source: str) -> list[Feature]:
+    """The anchors, aliases, tags and merge keys of a block; none of one that is no YAML."""
     import yaml
 
-    found: set[str] = set()
+    found: list[Feature] = []
     if not any(mark in source for mark in ("&", "*", "!", "<<")):
-        return frozenset()
+        return found
     try:
         for event in yaml.parse(source, Loader=_loader()):
             if isinstance(event, yaml.AliasEvent):
-                found.add("alias")
+                found.append(Feature("alias", _start(event)))
             elif isinstance(event, yaml.NodeEvent):
+                at = _start(event)
                 if event.anchor:
-                    found.add("anchor")
+                    found.append(Feature("anchor", at))
                 if getattr(event, "tag", None):
-                    found.add("tag")
+                    found.append(Feature("tag", at))
                 if isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]:
-                    found.add("merge")
+                    found.append(Feature("merge", at))
     except yaml.YAMLError:
-        pass
-    return frozenset(found)
+        return []
+    return found
+
+
+def _start(event: "Event") -> int:
+    return event.start_mark.index if event.start_mark else 0
 
 
 def scalars(root: "Node") -> "Iterator[ScalarNode]":

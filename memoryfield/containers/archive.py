@@ -61,7 +61,9 @@ class ArchiveContainer:
             elif fault := plain_name_fault(name):
                 self._skipped.append(Skipped(name, f"has a name that {fault}"))
             elif not is_regular(info):
-                self._skipped.append(Skipped(name, "is not a regular file"))
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                reason = "is a link, which is not followed" if kind == stat.S_IFLNK else "is not a regular file"
+                self._skipped.append(Skipped(name, reason))
             else:
                 self._infos[name] = info
         self._skipped += skipped_once

@@ -20,6 +20,7 @@ from .report import Fault
 FEW_PAGES = 100
 """A field of fewer needs no index."""
 _FLOAT_BYTES = 4
+_NO_MODEL = frozenset(["", *"index indexes vector vectors embedding embeddings pages search memory db".split()])
 _TEXTUAL = re.compile(r"\.(csv|tsv|jsonl?|ndjson|txt|ya?ml|xml)(\.gz)?$", re.IGNORECASE)
 
 
@@ -108,6 +109,9 @@ def _named(connection: apsw.Connection, name: str) -> Iterator[Fault]:
     meant = code_of_spec(f"ollama:{stem}")
     if meant in MODELS and not begins_with(stem, meant):
         yield Fault(name, 0, 0, "X-3", f"the full model code is {meant}")
+        return
+    if set(re.split(r"[^a-z]+", stem.lower())) <= _NO_MODEL:
+        yield Fault(name, 0, 0, "X-3", "its name tells no model")
         return
     noted = connection.execute(
         "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'memoryfield_meta'"

@@ -20,16 +20,17 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def layout(container: Container, pages: int) -> Iterator[Fault]:
     """C-1, C-2, C-8, P-12, S-1, and the rules for archives."""
     nested = sorted(container.nested_pages())
+    is_archive = isinstance(container, ArchiveContainer)
     if not pages:
         yield Fault("", 0, 0, "C-1", "a field must hold at least one page")
-    for path in nested:
-        yield Fault(path, 0, 0, "C-2", "lies in a sub-folder, where nobody reads it")
+    if nested and not pages and is_archive:
+        yield Fault("", 0, 0, "A-3", f"the pages lie in a folder inside the archive ({nested[0]})")
+    else:
+        yield from (Fault(path, 0, 0, "C-2", "lies in a sub-folder, where nobody reads it") for path in nested)
     yield from _same_names(container.names())
-    yield from _skipped(container)
-    if isinstance(container, ArchiveContainer):
-        if nested and not pages:
-            yield Fault("", 0, 0, "A-3", f"the pages lie in a folder inside the archive ({nested[0]})")
-        yield from _archive(container)
+    yield from _skipped(container, is_archive)
+    yield from _names_of_archive(container)
+    yield from odd_entries(container)
 
 
 def _same_names(given: list[str]) -> Iterator[Fault]:
@@ -41,12 +42,13 @@ def _same_names(given: list[str]) -> Iterator[Fault]:
             yield Fault(name, 0, 0, "C-8", f"differs from {first} in capitals or normal form only")
 
 
-def _skipped(container: Container) -> Iterator[Fault]:
+def _skipped(container: Container, is_archive: bool) -> Iterator[Fault]:
     """S-1, P-2 and P-12: what is there and is not read."""
     for item in container.skipped():
         if item.reason == "is a folder":
             continue
-        if "outside" in item.reason or _leads_out(item.name):
+        is_link = "link" in item.reason and (is_archive or "outside" in item.reason)
+        if is_link or _leads_out(item.name):
             yield Fault(item.name, 0, 0, "S-1", f"{item.reason}; it is not read")
         elif names.is_page(item.name):
             requirement = "P-2" if names.plain_name_fault(item.name) else "P-12"
@@ -58,15 +60,20 @@ def _leads_out(name: str) -> bool:
     return name.startswith("/") or "\\" in name or _DRIVE.match(name) is not None or ".." in name.split("/")
 
 
-def _archive(container: ArchiveContainer) -> Iterator[Fault]:
-    """A-2, A-4 and A-5."""
+def _names_of_archive(container: Container) -> Iterator[Fault]:
+    """A-2 and A-5."""
+    if not isinstance(container, ArchiveContainer):
+        return
     if not container.location.name.endswith(names.ARCHIVE_SUFFIX):
         yield Fault("", 0, 0, "A-2", f"{container.location.name} should be named NAME{names.ARCHIVE_SUFFIX}")
-    infos = container.infos()
-    for name, count in Counter(name for name, _ in infos).items():
+    for name, count in Counter(name for name, _ in container.infos()).items():
         if count > 1:
             yield Fault(name, 0, 0, "A-5", f"{count} entries of the archive have this name")
-    for name, info in infos:
+
+
+def odd_entries(container: Container) -> Iterator[Fault]:
+    """A-4: entries of an archive that most programs cannot read."""
+    for name, info in container.infos() if isinstance(container, ArchiveContainer) else ():
         if info.flag_bits & _ENCRYPTED:
             yield Fault(name, 0, 0, "A-4", "is encrypted")
         elif info.compress_type not in _METHODS:

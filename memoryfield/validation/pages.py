@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import names
+from ..blocks import place
 from ..dates import moment_of
 from ..frontmatter import Problem
 from ..page import Page, headings
@@ -25,10 +26,10 @@ _PROBLEMS = {
     "not-utf8": "P-1",
     "toml": "P-3",
     "json": "P-3",
-    "no-frontmatter": "P-3",
     "second-block": "F-21",
     "duplicate-key": "F-15",
     "merge-key": "F-16",
+    "tag": "F-16",
 }
 """Which requirement a problem of the parser's breaks; F-7 otherwise."""
 
@@ -44,6 +45,11 @@ def name(page: Page) -> Iterator[Fault]:
         yield Fault(page.filename, 0, 0, "P-2", message)
 
 
+def encoding(page: Page) -> Iterator[Fault]:
+    """P-1."""
+    yield from (_of_problem(page, problem) for problem in page.problems if problem.code == "not-utf8")
+
+
 def content(page: Page) -> Iterator[Fault]:
     """P-4, P-8, P-9 and R-7: the bytes as a whole."""
     if page.is_utf8 and page.raw.startswith(b"\xef\xbb\xbf"):
@@ -52,6 +58,8 @@ def content(page: Page) -> Iterator[Fault]:
         yield Fault(page.filename, 0, 0, "P-8", "has no text")
     if page.size > names.MAX_PAGE_BYTES:
         message = f"is {page.size:,} bytes; pages should stay within {names.MAX_PAGE_BYTES:,}"
+        if any(problem.code == "too-long" for problem in page.problems):
+            message += "; its frontmatter was not read"
         yield Fault(page.filename, 0, 0, "P-4", message)
     if b"\r" in page.raw:
         line = page.raw.count(b"\n", 0, page.raw.index(b"\r")) + 1
@@ -60,16 +68,20 @@ def content(page: Page) -> Iterator[Fault]:
 
 
 def block(page: Page) -> Iterator[Fault]:
-    """P-1, P-3, F-7, F-15, F-16 and F-21: whether there is a block, and what is wrong with it."""
+    """P-3, F-7, F-15, F-16 and F-21: whether there is a block, and what is wrong with it."""
+    features = {place(page.text, feature.at)[0]: feature for feature in reversed(page.yaml_features)}
     for problem in page.problems:
-        yield _of_problem(page, problem)
+        if problem.code not in ("not-utf8", "too-long") and not (features and problem.code in _SAID_BY_FEATURES):
+            yield _of_problem(page, problem)
     if not page.has_frontmatter:
         yield Fault(page.filename, 1, 0, "P-3", "should begin with frontmatter")
-    for feature in sorted(page.yaml_features - {"merge"}):
-        yield Fault(page.filename, _opening(page), 0, "F-16", f"the frontmatter uses {_FEATURES[feature]}")
+    for line, feature in sorted(features.items()):
+        column = place(page.text, feature.at)[1]
+        yield Fault(page.filename, line, column, "F-16", f"the frontmatter uses {_FEATURES[feature.kind]}")
 
 
-_FEATURES = {"anchor": "an anchor (&)", "alias": "an alias (*)", "tag": "a tag (!)"}
+_FEATURES = {"anchor": "an anchor (&)", "alias": "an alias (*)", "tag": "a tag (!)", "merge": "a merge key (<<)"}
+_SAID_BY_FEATURES = ("merge-key", "tag", "expands")
 
 
 def _of_problem(page: Page, problem: Problem) -> Fault:
@@ -131,8 +143,8 @@ def _is_quoted(page: Page, key: str) -> bool:
     assert page.block is not None
     if re.compile(rf"^{key}:[ \t]+[\"']", re.MULTILINE).search(page.text, page.block.start, page.block.end):
         return True  # as nearly always, and quicker than to ask where it stands
-    place = page.key_places.get(key)
-    return place is None or place.style not in ("plain", "alias")
+    written = page.key_places.get(key)
+    return written is None or written.style not in ("plain", "alias")
 
 
 def _is_datetime(value: str) -> bool:
@@ -187,9 +199,8 @@ def headline(page: Page) -> Iterator[Fault]:
     summary = " ".join(summary.split()) if isinstance(summary, str) else ""
     if isinstance(title, str) and title.strip():
         heading = page.heading
-        if heading and heading != title and _bare(heading) != _bare(title) and (line := _first_level(page)):
-            message = f"the heading is not the title, {' '.join(title.split())!r}"
-            yield Fault(page.filename, line, 1, "R-2", message)
+        if heading and heading != title and _bare(heading) != _bare(title) and _is_first_level(page):
+            yield at_key(page, "title", "R-2", f"the title is not the heading, {heading!r}")
         if summary and _bare(summary) == _bare(title):
             yield at_key(page, "summary", "R-4", "the summary only repeats the title")
     if len(summary) > MAX_SUMMARY_CHARS:
@@ -197,13 +208,12 @@ def headline(page: Page) -> Iterator[Fault]:
         yield at_key(page, "summary", "R-3", message)
 
 
-def _first_level(page: Page) -> int:
-    """The line in the page of the first heading, where that is of the first level; 0 otherwise."""
+def _is_first_level(page: Page) -> bool:
+    """Whether the first heading is one of the first level."""
     number, _ = next(headings(page.body))
-    before = page.body.splitlines(keepends=True)[: number - 1]
-    offset = len(page.text) - len(page.body) + sum(map(len, before))
-    is_lower = page.text[offset : offset + 6].lstrip(" ").startswith("##")
-    return 0 if is_lower else page.text.count("\n", 0, offset) + 1
+    lines = page.body.splitlines()
+    first, below = lines[number - 1].strip(), "".join(lines[number : number + 1]).strip()
+    return first.startswith(("# ", "#\t")) or (not first.startswith("#") and below.startswith("="))
 
 
 def _bare(text: str) -> str:
@@ -227,7 +237,7 @@ def _opening(page: Page) -> int:
 
 def at_key(page: Page, key: str, requirement: str, message: str) -> Fault:
     """A fault where a key's value stands; at the top of the block where there is no such key."""
-    place = page.key_places.get(key)
-    if place is None:
+    found = page.key_places.get(key)
+    if found is None:
         return Fault(page.filename, _opening(page), 0, requirement, message)
-    return Fault(page.filename, place.line, place.value_column or place.column, requirement, message)
+    return Fault(page.filename, found.line, found.column, requirement, message)

@@ -16,13 +16,16 @@ from ..page import Page
 from . import pages, secrets, text
 from .across import Across
 from .indexes import indexes
-from .layout import layout
+from .layout import layout, odd_entries
 from .report import Fault
 from .requirements import chosen
 
 Progress = Callable[[int, int], None]
 """Called with the number of pages that were looked at, and of all."""
+Rule = Callable[[Page], Iterator[Fault]]
 MAX_SOURCE_CHARS = 200
+_FIRST_RULES: tuple[Rule, ...] = (pages.name, pages.encoding)
+"""What can be said of a page that is no text."""
 
 
 def validate(
@@ -59,14 +62,18 @@ def _all(container: Container, wanted: frozenset[str], progress: Progress | None
     rules = _page_rules(wanted)
     across = Across(set(listed))
     hashes: dict[str, bytes] = {}
+    unpackable = {fault.filename for fault in odd_entries(container)}
     for done, name in enumerate(listed, 1):
+        if name in unpackable:
+            continue
         page = _read(container, name)
         if isinstance(page, Fault):
             yield page
             continue
         hashes[name] = sha256(page.raw).digest() if page.text.strip() else b""
-        found = [fault for rule in rules for fault in rule(page)]
-        found += across.look(page)
+        legible = page.is_utf8 or b"\0" not in page.raw  # of UTF-16, nothing more can be said
+        found = [fault for rule in (rules if legible else _FIRST_RULES) for fault in rule(page)]
+        found += across.look(page) if legible else ()
         yield from _with_sources(page, found)
         if progress and done % 100 == 0:
             progress(done, len(listed))
@@ -85,10 +92,10 @@ def _read(container: Container, name: str) -> Page | Fault:
         return Fault(name, 0, 0, requirement, f"cannot be read: {error.strerror or error}")
 
 
-def _page_rules(wanted: frozenset[str]) -> list[Callable[[Page], Iterator[Fault]]]:
+def _page_rules(wanted: frozenset[str]) -> list[Rule]:
     """The rules for a page alone; the costly ones only where they are wanted."""
-    rules: list[Callable[[Page], Iterator[Fault]]] = [
-        pages.name,
+    rules: list[Rule] = [
+        *_FIRST_RULES,
         pages.content,
         pages.block,
         pages.keys,
