@@ -26,7 +26,8 @@ _ANY_KEY = r"""\A\s*+[{\[]|(?<![^\r\n])[ \t]*+["'`*@%&!?]*+\w[^:\r\n]*+:(?!\S)""
 """What may be meant as a key of YAML, in whatever way it is broken."""
 _BREAK = re.compile(BREAK)
 _EMPTY_LINE = rf"{BREAK}[ \t]*{BREAK}"
-_WINDOWS_PATH = r"\"[A-Za-z]:\\[^\\\"]"
+_WINDOWS_PATH = r"\"[A-Za-z]:\\[^\\\"xuU]"
+"""The escapes in hexadecimal are left out: who writes them knows what they do."""
 
 
 class Problem(NamedTuple):

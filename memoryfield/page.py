@@ -190,6 +190,9 @@ def headings(body: str) -> Iterator[tuple[int, str]]:
     """The headings of Markdown text outside fenced code: line (from 1) and text."""
     fence = previous = ""
     for number, line in enumerate(body.splitlines(), 1):
+        if not line:
+            previous = ""
+            continue
         if mark := _FENCE.match(line):
             if not fence:
                 fence = mark[1]

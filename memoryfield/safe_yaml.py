@@ -124,6 +124,8 @@ def _guarded(source: str, construct: bool) -> Loaded:
         raise YamlError("it nests too deeply", code="expands") from None
     except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
         raise YamlError(str(error).splitlines()[0] if str(error) else "a value cannot be made") from None
+    except (AttributeError, LookupError):  # what PyYAML says to `!!timestamp x`, `!!bool x`, `!!int ""`
+        raise YamlError("a value is not what its tag says") from None
 
 
 def _not_printable(source: str) -> YamlError:

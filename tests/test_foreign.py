@@ -89,7 +89,7 @@ def test_a_foreign_block_has_one_problem_keeps_the_known_keys_and_is_never_touch
     assert read.has_frontmatter
     assert not read.frontmatter_is_valid
     assert read.key_places == {}
-    assert read.yaml_features == frozenset()
+    assert read.yaml_features == []
     assert with_keys(read, title="New") is None
     assert with_filled_frontmatter(read, title="New", summary="S") == read.raw
     assert with_block_of(page("---\ntitle: x\n---\n"), read).raw == read.raw

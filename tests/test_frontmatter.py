@@ -239,6 +239,10 @@ BROKEN = {
     "two documents": ("title: Woks\n--- more\n", 3, "Woks"),
     "an unknown tag": ("title: Woks\nn: !thing x\n", 3, "Woks"),
     "an object of Python": ("title: Woks\nn: !!python/object/apply:os.getcwd []\n", 3, "Woks"),
+    "a date that is none": ("title: Woks\nn: !!timestamp x\n", 2, "Woks"),
+    "a truth that is none": ("title: Woks\nn: !!bool x\n", 2, "Woks"),
+    "a number that is none": ("title: Woks\nn: !!int ''\n", 2, "Woks"),
+    "a date beyond the calendar": ("title: Woks\nn: !!timestamp 2026-99-99\n", 2, "Woks"),
     "an unknown alias": ("title: Woks\nn: *nowhere\n", 3, "Woks"),
     "a key that is a list": ("title: Woks\n? [a, b]\n: c\n", 3, "Woks"),
     "a merge key": ("base: &b {n: 1}\n<<: *b\ntitle: Woks\n", 3, "Woks"),
@@ -496,6 +500,7 @@ def test_a_message_is_short_whatever_is_in_the_block() -> None:
         ('path: \'see "C:\\new"\'\n# "C:\\new"\nb: C:\\new\n', []),
         ('a: &a "C:\\new"\nb: *a\n', []),
         ('"C:\\new": a\n', [(2, 1)]),
+        ('a: "A:\\x1f"\n', []),
     ],
 )
 def test_a_path_of_which_yaml_makes_something_else_is_told(block: str, places: list[tuple[int, int]]) -> None:
@@ -647,14 +652,16 @@ def test_a_key_that_is_an_alias_has_no_place() -> None:
         ("&a b: !!seq []\n", {"anchor", "tag"}),
         ("<<: {a: 1}\n", {"merge"}),
         ("a:\n  <<: *b\n", {"merge", "alias"}),
-        ("a: &a 1\nb: [\n", {"anchor"}),
+        ("a: &a 1\nb: [\n", set()),
         ("'<<': 1\n", set()),
     ],
 )
 def test_what_a_block_uses_of_yaml_beyond_text_is_told(block: str, expected: set[str]) -> None:
     found = find_block(page(block))
     assert found is not None
-    assert yaml_features(page(block), found) == expected
+    features = yaml_features(page(block), found)
+    assert {feature.kind for feature in features} == expected
+    assert all(page(block)[feature.at] in "&*!<" for feature in features)
 
 
 # writing

@@ -309,10 +309,10 @@ def test_a_page_tells_where_its_frontmatter_and_its_keys_stand() -> None:
             ("updated", 7, "double"),
         ]
         assert page.key_places["uuid"].source == UUID
-        assert page.yaml_features == frozenset()
+        assert page.yaml_features == []
     assert Page("a.md", b"# Heading\n").block is None
     assert Page("a.md", b"# Heading\n").key_places == {}
-    assert Page("a.md", b"# &a *a\n").yaml_features == frozenset()
+    assert Page("a.md", b"# &a *a\n").yaml_features == []
 
 
 def test_a_page_whose_keys_are_known_already_tells_where_they_stand() -> None:
