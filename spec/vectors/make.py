@@ -391,11 +391,11 @@ def indexes() -> Files:
     liar = rows[0]._replace(frontmatter='{"title": "How hot is the water for black tea?"}')
     yield archive("valid/x-11-an-index-that-tells-otherwise", make_index(liar, rows[1]))
     yield from folder("invalid/x-11-answered-from-the-index", **{name: make_index(liar, rows[1])})
-    trigger = "CREATE TABLE seen (name TEXT); CREATE VIEW names AS SELECT filename FROM pages;" + "".join(
+    trigger = "CREATE TABLE seen (name TEXT);" + "".join(
         f"CREATE TRIGGER on_{verb} AFTER {verb} ON pages BEGIN INSERT INTO seen VALUES ('{verb}'); END;"
         for verb in ("INSERT", "UPDATE", "DELETE")
     )
-    yield archive("valid/s-10-triggers-and-a-view", make_index(*rows, after=trigger))
+    yield archive("invalid/x-6-triggers", make_index(*rows, after=trigger))
     yield from folder("invalid/x-3-name-without-version", **{"nomic-embed-text.sqlite3": sound})
     yield from folder("invalid/x-3-no-model-in-the-name", **{"index.sqlite3": sound})
     table = (

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -116,7 +117,8 @@ def test_a_reader_finds_the_pages(made: Path, case: Case) -> None:
     required = {name for name, page in expected.items() if page is not None}
     assert required <= found.keys() <= expected.keys()
     for name in required:
-        assert seen(found[name]).items() >= expected[name].items(), name
+        ours = seen(found[name])
+        assert {key: ours[key] for key in expected[name]} == expected[name], name
 
 
 def seen(page: Page) -> dict[str, Any]:
@@ -148,7 +150,10 @@ def test_a_search_finds_them(made: Path, case: Case) -> None:
 @cases_with("faults")
 def test_a_validator_finds_the_faults(made: Path, case: Case) -> None:
     expected = [(one["requirement"], one["severity"], one["filename"], one["line"]) for one in case.expect["faults"]]
-    found = reported(location_of(folder_of(made, case)))
+    if "S-7" in case.breaks and find_spec("detect_secrets") is None:
+        pytest.skip("secrets are looked for with detect-secrets")
+    allowed = case.expect.get("may_report", [])
+    found = [one for one in reported(location_of(folder_of(made, case))) if one[0] not in allowed]
     assert sorted(map(_on_windows, found)) == sorted(map(_on_windows, expected))
 
 
