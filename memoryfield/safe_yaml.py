@@ -116,7 +116,7 @@ def _guarded(source: str, construct: bool) -> Loaded:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        code = "tag" if isinstance(error, yaml.constructor.ConstructorError) else "not-yaml"
+        code = "tag" if "constructor for the tag" in (error.problem or "") else "not-yaml"
         raise YamlError(error.problem or "?", mark.index if mark else None, code) from None
     except yaml.reader.ReaderError:
         raise _not_printable(source) from None

@@ -389,7 +389,7 @@ REAL = {
     "an at": ("title: @home\n", "@home", ["not-yaml"]),
     "a percent": ("title: %d items\n", "%d items", ["not-yaml"]),
     "an ampersand": ("title: & more\n", "& more", ["not-yaml"]),
-    "an exclamation mark": ("title: !important\n", "!important", ["not-yaml"]),
+    "an exclamation mark": ("title: !important\n", "!important", ["tag"]),
     "a Windows path": ("title: C:\\new\n", "C:\\new", []),
     "a Windows path in single quotes": ("title: 'C:\\new'\n", "C:\\new", []),
     "a Windows path in double quotes that is no YAML": ('title: "C:\\Users"\n', "C:\\Users", ["not-yaml"]),

@@ -25,8 +25,7 @@ def layout(container: Container, pages: int) -> Iterator[Fault]:
         yield Fault("", 0, 0, "C-1", "a field must hold at least one page")
     if nested and not pages and is_archive:
         yield Fault("", 0, 0, "A-3", f"the pages lie in a folder inside the archive ({nested[0]})")
-    else:
-        yield from (Fault(path, 0, 0, "C-2", "lies in a sub-folder, where nobody reads it") for path in nested)
+    yield from (Fault(path, 0, 0, "C-2", "lies in a sub-folder, where nobody reads it") for path in nested)
     yield from _same_names(container.names())
     yield from _skipped(container, is_archive)
     yield from _names_of_archive(container)

@@ -26,6 +26,7 @@ _PROBLEMS = {
     "not-utf8": "P-1",
     "toml": "P-3",
     "json": "P-3",
+    "no-frontmatter": "P-3",
     "second-block": "F-21",
     "duplicate-key": "F-15",
     "merge-key": "F-16",
@@ -73,7 +74,7 @@ def block(page: Page) -> Iterator[Fault]:
     for problem in page.problems:
         if problem.code not in ("not-utf8", "too-long") and not (features and problem.code in _SAID_BY_FEATURES):
             yield _of_problem(page, problem)
-    if not page.has_frontmatter:
+    if page.block is None:
         yield Fault(page.filename, 1, 0, "P-3", "should begin with frontmatter")
     for line, feature in sorted(features.items()):
         column = place(page.text, feature.at)[1]
