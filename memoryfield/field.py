@@ -223,7 +223,7 @@ class Field:
                     raise RefusedError(
                         f"the text is empty, and {name} is not", hint="`memoryfield delete` deletes a page."
                     )
-                if given.block is None:
+                if not given.has_frontmatter:
                     title = title or given.heading or ""
                 given = with_block_of(stored, given)
             if stored is not None and mode == "append":

@@ -252,7 +252,7 @@ def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", k
     values["updated"] = moment
     if not page.is_utf8:
         return page.raw
-    if page.block is None:
+    if not page.has_frontmatter:
         from .rewriting import new_block
 
         newline = newline_of(page.text)
@@ -267,7 +267,7 @@ def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", k
 
 def with_block_of(stored: Page, page: Page) -> Page:
     """A page without frontmatter gets that of the page which it replaces; any other is left as it is."""
-    if page.block is not None or not page.is_utf8 or not stored.frontmatter_is_valid:
+    if page.has_frontmatter or not page.is_utf8 or not stored.frontmatter_is_valid:
         return page
     assert stored.block is not None
     head = stored.text[: stored.block.body]

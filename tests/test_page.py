@@ -359,10 +359,20 @@ def filled(raw: bytes, name: str = "the-name.md", **options: Any) -> Page:
     return Page(name, with_filled_frontmatter(Page(name, raw), **options))
 
 
-@pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN.keys())
+RULES_FIRST = ("a rule above prose", "prose between rules", "a block that starts with a star")
+
+
+@pytest.mark.parametrize("name", [name for name in BROKEN if name not in RULES_FIRST])
 @pytest.mark.parametrize("options", [{}, {"title": "T", "summary": "S"}, {"kept": Page("a.md", COMPLETE)}])
-def test_a_broken_page_is_written_as_it_is(raw: bytes, options: dict[str, Any]) -> None:
-    assert with_filled_frontmatter(Page("a.md", raw), **options) == raw
+def test_a_broken_page_is_written_as_it_is(name: str, options: dict[str, Any]) -> None:
+    assert with_filled_frontmatter(Page("a.md", BROKEN[name]), **options) == BROKEN[name]
+
+
+@pytest.mark.parametrize("name", RULES_FIRST)
+def test_prose_below_a_rule_gets_frontmatter_on_top(name: str) -> None:
+    assert not Page("a.md", BROKEN[name]).has_frontmatter
+    after = filled(BROKEN[name], title="T")
+    assert (after.title, after.problems, after.body.lstrip("\n")) == ("T", [], BROKEN[name].decode())
 
 
 @pytest.mark.parametrize("raw", GOOD_BLOCKS.values(), ids=GOOD_BLOCKS.keys())

@@ -114,11 +114,11 @@ def _page_rules(wanted: frozenset[str]) -> list[Rule]:
 
 def _with_sources(page: Page, found: list[Fault]) -> Iterator[Fault]:
     """The faults with the lines on which they are, as far as these can be shown."""
-    if not any(fault.line for fault in found):
+    if not any(fault.column for fault in found):
         yield from found
         return
     lines = page.text.split("\n")
     for fault in found:
-        source = lines[fault.line - 1].rstrip("\r") if 0 < fault.line <= len(lines) else ""
+        source = lines[fault.line - 1].rstrip("\r") if fault.column and fault.line <= len(lines) else ""
         start = max(0, min(fault.column - MAX_SOURCE_CHARS // 2, len(source) - MAX_SOURCE_CHARS))
         yield replace(fault, source=source[start : start + MAX_SOURCE_CHARS]) if source else fault
