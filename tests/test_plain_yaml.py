@@ -13,12 +13,17 @@ UUID = "6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10"
 
 
 def test_usual_frontmatter_is_read() -> None:
-    source = f'title: "Re: Wöks, “hot”"\nuuid: {UUID}\ncreated: "2026-03-14T09:12:40Z"\nsummary: Steel, 2 mm (thin)\n'
+    source = (
+        f'title: "Re: Wöks, “hot”"\nuuid: {UUID}\ncreated: "2026-03-14T09:12:40Z"\n'
+        "summary: Steel, isn't 2 mm (thin)?\ntags: [pans, carbon-steel]\nsource: https://example.org/a?b=c\n"
+    )
     assert plain_yaml.read(source) == {
         "title": "Re: Wöks, “hot”",
         "uuid": UUID,
         "created": "2026-03-14T09:12:40Z",
-        "summary": "Steel, 2 mm (thin)",
+        "summary": "Steel, isn't 2 mm (thin)?",
+        "tags": ["pans", "carbon-steel"],
+        "source": "https://example.org/a?b=c",
     }
 
 
@@ -40,7 +45,12 @@ def test_usual_frontmatter_is_read() -> None:
         "a:\n",
         " a: b\n",
         "a: b \n",
-        "a: [b]\n",
+        "a: [b, no]\n",
+        "a: [b, 1]\n",
+        "a: []\n",
+        "a: [b, [c]]\n",
+        "a: http://b: c\n",
+        "a: http://b #c\n",
         'a: "b\u2028c"\n',
         'a: "b\x85c"\n',
         'a: "b\ufeffc"\n',
@@ -83,7 +93,10 @@ lines = st.tuples(
     st.one_of(
         st.lists(st.sampled_from(PIECES), max_size=6).map("".join),
         st.text(max_size=8).map(lambda text: f'"{text}"'),
-        st.from_regex(r"[A-Za-z0-9_()/.,+: -]{1,12}", fullmatch=True),
+        st.text(max_size=8).map(lambda text: f"a{text}"),
+        st.lists(st.from_regex(r"[A-Za-z0-9_.-]{1,5}", fullmatch=True)).map(lambda items: f"[{', '.join(items)}]"),
+        st.from_regex(r"https?://[a-z0-9.~/?=&%+#:-]{1,12}", fullmatch=True),
+        st.from_regex(r"[A-Za-z0-9_()/.,+:'?!;=%~ -]{1,12}", fullmatch=True),
         st.uuids().map(str),
     ),
 ).map(lambda pair: f"{pair[0]}: {pair[1]}\n")
