@@ -295,6 +295,7 @@ SEEDS = [
     *(f"---\n{block}---\n\n# Heading\n\nBody\n" for block in BLOCKS),
     "",
     "# Heading\n\nText\n",
+    *(f"---\n{BLOCKS[2]}---\n\nBody\n".replace("\n", newline) for newline in ("\r\n", "\r")),
     "\ufeff---\ntitle: a\n---\n",
     "\n\n---\ntitle: a\n...\nBody\n",
     "---\ntitle: a\n---\n\n---\ntitle: b\n---\n",
