@@ -640,6 +640,19 @@ def test_a_key_is_named_as_the_values_name_it() -> None:
     assert list(key_places(text, block)) == list(keys(text)) == ["7", "True", "None", "1.5", "2026-03-14", "f", "8"]
 
 
+@pytest.mark.parametrize("marks", ["\ufeff", "\ufeff\ufeff"])
+def test_a_byte_order_mark_at_the_head_of_a_block_moves_nothing(marks: str) -> None:
+    text = page(f"{marks}title: 'a'\nn: 1\n")
+    block = find_block(text)
+    assert block is not None
+    assert keys(text) == {"title": "a", "n": 1}
+    assert [(text[at.start : at.end], at.source) for at in key_places(text, block).values()] == [
+        ("title", "'a'"),
+        ("n", "1"),
+    ]
+    assert edited(text, title="b", summary="c") == page(f"{marks}title: b\nn: 1\nsummary: c\n")
+
+
 def test_a_key_that_is_an_alias_has_no_place() -> None:
     text = page("a: &k b\n*k : c\nn: 1\n")
     block = find_block(text)
