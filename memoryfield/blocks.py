@@ -11,7 +11,7 @@ KNOWN_KEYS = ("title", "summary", "uuid", "created", "updated")
 MAX_BLOCK_CHARS = 65_536
 BREAK = r"(?>\r\n?|\n)"
 
-_OPENING = re.compile(r"(?:\s*[\r\n])?---[ \t]*(?:\r\n|\n|\r|\Z)")
+_OPENING = re.compile(r"(?:\s*[\r\n])?---[ \t]*(?:\r\n|\n|\r|\Z)\ufeff*")  # such a mark shifts what libyaml counts
 _CLOSING = re.compile(r"(?<![^\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
 _PERHAPS_FOREIGN = re.compile(r"(?:\s*[\r\n])?(?:\+\+\+|\{)")
 

@@ -17,7 +17,7 @@ MAX_CHARS = 1_000_000
 MAX_DEPTH = 50
 MAX_MESSAGE_CHARS = 200
 
-_STR = frozenset({str})
+_WRONG_TAG = "a value is not what its tag says"
 
 
 class YamlError(Exception):
@@ -53,24 +53,32 @@ def _loader() -> type[Any]:
         base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
         class Loader(base):  # type: ignore[misc]
-            def flatten_mapping(self, node: "MappingNode") -> None:
-                for key, _ in node.value:
-                    if key.tag == "tag:yaml.org,2002:merge":
-                        raise YamlError("merge keys (<<) are not read", key.start_mark.index, "merge-key")
-
-            def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[Any, Any]:
-                mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-                if len(mapping) != len(node.value) or not _STR.issuperset(map(type, mapping)):
+            def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[str, Any]:
+                """Keys are text from the first: to Python, `true`, `1` and `1.0` would be the same key."""
+                if not isinstance(node, yaml.MappingNode):
+                    raise YamlError(_WRONG_TAG, node.start_mark.index)
+                mapping: dict[str, Any] = {}
+                for key, value in node.value:
+                    mapping[self.key(key, deep)] = self.construct_object(value, deep=deep)
+                if len(mapping) != len(node.value):
                     self.note_repeated(node)
                 return mapping
+
+            def key(self, node: "Node", deep: bool = False) -> str:
+                if node.tag == "tag:yaml.org,2002:merge":
+                    raise YamlError("merge keys (<<) are not read", node.start_mark.index, "merge-key")
+                value = self.construct_object(node, deep=deep)
+                if isinstance(value, list | dict | set):
+                    raise YamlError("a key is a list or a mapping", node.start_mark.index)
+                return value if type(value) is str else text_of(value)
 
             def note_repeated(self, node: "MappingNode") -> None:
                 first: dict[str, int] = {}
                 for key, _ in node.value:
-                    text = text_of(self.construct_object(key))
+                    text, index = self.key(key), key.start_mark.index
                     if text in first:
-                        self.repeated.append(Repeated(text, key.start_mark.index, first[text]))
-                    first.setdefault(text, key.start_mark.index)
+                        self.repeated.append(Repeated(text, index, first[text]))
+                    first.setdefault(text, index)
 
         # Dates stay text, and so does a lone `=`, of which PyYAML can make nothing.
         Loader.yaml_implicit_resolvers = {
@@ -125,7 +133,7 @@ def _guarded(source: str, construct: bool) -> Loaded:
     except (yaml.YAMLError, ValueError, TypeError, OverflowError) as error:
         raise YamlError(str(error).splitlines()[0] if str(error) else "a value cannot be made") from None
     except (AttributeError, LookupError):  # what PyYAML says to `!!timestamp x`, `!!bool x`, `!!int ""`
-        raise YamlError("a value is not what its tag says") from None
+        raise YamlError(_WRONG_TAG) from None
 
 
 def _not_printable(source: str) -> YamlError:

@@ -208,6 +208,14 @@ def test_keys_that_are_no_text_become_text() -> None:
     assert values == {"1": "a", "2.5": "b", "None": "c", "2026-03-14": "d", "nested": {"7": {"False": "e"}}}
 
 
+def test_keys_that_are_equal_to_python_and_to_nobody_else_stay_apart() -> None:
+    text = page("true: a\n1: b\n1.0: c\n")
+    assert keys(text) == {"True": "a", "1": "b", "1.0": "c"}
+    block = find_block(text)
+    assert block is not None
+    assert [at.source for at in key_places(text, block).values()] == ["a", "b", "c"]
+
+
 def test_values_that_json_cannot_hold_become_text() -> None:
     values = keys(
         page("a: .nan\nb: -.inf\nc: 99999999999999999999\nd: !!timestamp 2026-03-14\ne: !!set {x}\nf: !!binary aGk=\n")
@@ -242,6 +250,8 @@ BROKEN = {
     "a date that is none": ("title: Woks\nn: !!timestamp x\n", 2, "Woks"),
     "a truth that is none": ("title: Woks\nn: !!bool x\n", 2, "Woks"),
     "a number that is none": ("title: Woks\nn: !!int ''\n", 2, "Woks"),
+    "a mapping that is none": ("title: Woks\nn: !!map []\n", 3, "Woks"),
+    "a set that is none": ("title: Woks\nn: !!set x\n", 3, "Woks"),
     "a date beyond the calendar": ("title: Woks\nn: !!timestamp 2026-99-99\n", 2, "Woks"),
     "an unknown alias": ("title: Woks\nn: *nowhere\n", 3, "Woks"),
     "a key that is a list": ("title: Woks\n? [a, b]\n: c\n", 3, "Woks"),
@@ -628,6 +638,19 @@ def test_a_key_is_named_as_the_values_name_it() -> None:
     block = find_block(text)
     assert block is not None
     assert list(key_places(text, block)) == list(keys(text)) == ["7", "True", "None", "1.5", "2026-03-14", "f", "8"]
+
+
+@pytest.mark.parametrize("marks", ["\ufeff", "\ufeff\ufeff"])
+def test_a_byte_order_mark_at_the_head_of_a_block_moves_nothing(marks: str) -> None:
+    text = page(f"{marks}title: 'a'\nn: 1\n")
+    block = find_block(text)
+    assert block is not None
+    assert keys(text) == {"title": "a", "n": 1}
+    assert [(text[at.start : at.end], at.source) for at in key_places(text, block).values()] == [
+        ("title", "'a'"),
+        ("n", "1"),
+    ]
+    assert edited(text, title="b", summary="c") == page(f"{marks}title: b\nn: 1\nsummary: c\n")
 
 
 def test_a_key_that_is_an_alias_has_no_place() -> None:

@@ -18,7 +18,7 @@ from memoryfield.blocks import Block, find_block, place
 from memoryfield.frontmatter import KeyPlace, Problem, read_block
 from memoryfield.page import Page, with_block_of, with_filled_frontmatter, with_keys
 from memoryfield.rewriting import new_block
-from memoryfield.safe_yaml import load, plain_mapping
+from memoryfield.safe_yaml import load, plain_mapping, text_of
 
 CODES = set(
     "not-utf8 unclosed not-yaml merge-key too-long expands not-mapping no-frontmatter second-block duplicate-key"
@@ -97,10 +97,16 @@ def _check_places(page: Page) -> None:
         assert place(page.text, at.value_start) == (at.value_line, at.value_column)
         assert (at.style == "empty") == (not at.source)
         _check_source(page.frontmatter[key], at)
+        _check_key(page.text[at.start : at.end], key)
     if page.frontmatter_is_valid:
         assert {feature.kind for feature in page.yaml_features} <= {"anchor", "alias", "tag"}
         unusual = page.yaml_features or "?" in page.text
         assert unusual or set(places) == set(page.frontmatter)
+
+
+def _check_key(written: str, key: str) -> None:
+    if not LINE_END.search(written) and not written.startswith(("---", "...")):
+        assert text_of(load(written).value) == key
 
 
 def _check_source(value: Any, at: KeyPlace) -> None:
@@ -294,6 +300,7 @@ SEEDS = [
     *(f"---\n{block}---\n\n# Heading\n\nBody\n" for block in BLOCKS),
     "",
     "# Heading\n\nText\n",
+    *(f"---\n{BLOCKS[2]}---\n\nBody\n".replace("\n", newline) for newline in ("\r\n", "\r")),
     "\ufeff---\ntitle: a\n---\n",
     "\n\n---\ntitle: a\n...\nBody\n",
     "---\ntitle: a\n---\n\n---\ntitle: b\n---\n",

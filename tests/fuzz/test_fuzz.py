@@ -18,13 +18,16 @@ soups = st.lists(
     | st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
     max_size=25,
 ).map("".join)
-pages = st.one_of(
+texts = st.one_of(
     st.sampled_from(SEEDS),
     soups,
-    st.builds("---\n{}\n---\n{}".format, soups, soups),
+    st.builds("---\n{}{}\n---\n{}".format, st.sampled_from(BLOCKS), soups, soups),
+    st.builds("---\n{}{}---\n{}".format, soups, st.sampled_from(BLOCKS), soups),
     st.builds("+++\na = 1\n{}\n+++\n{}".format, soups, soups),
     st.builds('{{\n"title": {}\n}}\n{}'.format, soups, soups),
-).map(str.encode) | st.binary(max_size=300)
+)
+other_ends = st.builds(str.replace, texts, st.just("\n"), st.sampled_from(["\r\n", "\r"]))
+pages = (texts | other_ends).map(str.encode) | st.binary(max_size=300)
 first_lines = st.builds("{}{}\n".format, st.characters(max_codepoint=127, exclude_characters="\n"), soups).map(
     str.encode
 )
