@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from .. import names
 from ..dates import iso_time, moment_of
 from ..frontmatter import (
     Block,
@@ -141,13 +142,19 @@ def _with_frontmatter(page: Page, now: str) -> tuple[str, list[Mend]] | None:
 
 def _with_block(page: Page, now: str) -> tuple[str, list[Mend]]:
     created, updated = _times({}, page.mtime_ns, now)
-    values = {"title": page.title, "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
+    values = {"title": _title(page), "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
     gap = "" if not page.text or page.text.startswith("\n") else "\n"
     text = new_block(values) + gap + page.text
     made = Page(page.filename, text.encode("utf-8"))
     if made.frontmatter != values or made.body != gap + page.text:
         return page.text, []
     return text, [Mend("P-3", 1, "puts frontmatter on top")]
+
+
+def _title(page: Page) -> str:
+    """What readers call the page: by its first heading, else by its name."""
+    stem = names.stem(page.filename)
+    return (page.heading or "").strip() or stem.strip() or names.slug(stem)
 
 
 # values that YAML refuses
@@ -262,7 +269,7 @@ def _wanted(page: Page, block: Block, now: str) -> dict[str, Key]:
     keys = dict(_written_otherwise(page, block))
     values = {**page.frontmatter, **{key: item.value for key, item in keys.items()}}
     created, updated = _times(values, page.mtime_ns, now)
-    made = {"title": page.title, "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
+    made = {"title": _title(page), "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
     for requirement, key in (("F-3", "title"), ("F-4", "uuid"), ("F-5", "created"), ("F-6", "updated")):
         if _is_empty(values.get(key)):
             keys[key] = Key(made[key], [Mend(requirement, 1, f"adds {key}")])
@@ -356,7 +363,7 @@ def _as_datetime(key: str, text: str, place: KeyPlace) -> Key | None:
 
 def _as_date(key: str, text: str, place: KeyPlace) -> Key | None:
     """expires in quotes, where it is a date."""
-    if place.quoted or moment_of(text) is None:
+    if place.quoted or in_utc(text) is None:
         return None
     return Key(text, [Mend("K-3", place.line, f"puts quotes around {key}")])
 

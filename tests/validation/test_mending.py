@@ -116,6 +116,8 @@ def test_several_marks_are_removed() -> None:
         ("\nText.\n", "12.md", "'12'"),
         ("", "woks.md", "woks"),
         ("a\r\n# b\r\n", "woks.md", "b"),
+        ("# \xa0\n", "woks.md", "woks"),
+        ("Text.\n", " .md", "page"),
     ],
 )
 def test_a_page_without_frontmatter_gets_it(text: str, name: str, title: str) -> None:
@@ -228,6 +230,7 @@ def test_what_is_no_datetime_is_left_alone(written: str) -> None:
         ("2026-03-14", '"2026-03-14"'),
         ("2026-03-14 10:12", '"2026-03-14 10:12"'),
         ("never", "never"),
+        ("2026-W11", "2026-W11"),
         ("20260314", "20260314"),
     ],
 )
