@@ -43,6 +43,7 @@ _UUID = re.compile(
 _KEY = re.compile(r"(?:(?:title|summary|uuid|created|updated)[ \t]*:|\w[\w .-]*:(?=[ \t]|$))[ \t]*")
 """A key in the first column; a blank must follow its colon where it is none of the five."""
 _QUOTED = re.compile(r"(\"[^\"]*\"|'[^']*')(?:[ \t]+#.*)?")
+_ASKED_FOR = {"title": "F-3", "uuid": "F-4", "created": "F-5", "updated": "F-6"}
 _MENDED_KEYS = ("title", "summary", "uuid", "created", "updated", "expires")
 _STANDS_IN = "x"
 """A value that any block can hold, until the right one is set."""
@@ -127,22 +128,21 @@ def _with_frontmatter(page: Page, now: str) -> tuple[str, list[Mend]] | None:
         return _with_block(page, now)
     if not block.closed:
         return None
-    _, problem, is_frontmatter = read_block(text, block)
+    keys, problem, is_frontmatter = read_block(text, block)
     if not is_frontmatter:  # `---` was a rule above prose
         return text, []
-    mends: list[Mend] = []
-    if problem:
-        requoted = _requoted(text, block)
-        if requoted is None:
-            return None
-        text, mends = requoted
-    text, more = _with_keys(Page(page.filename, text.encode("utf-8"), mtime_ns=page.mtime_ns), now)
-    return text, mends + more
+    if not problem:
+        page.take_frontmatter(keys)
+        return _with_keys(page, now)
+    requoted = _requoted(text, block)
+    if requoted is None:
+        return None
+    text, mends = _with_keys(Page(page.filename, requoted[0].encode("utf-8"), mtime_ns=page.mtime_ns), now)
+    return text, requoted[1] + mends
 
 
 def _with_block(page: Page, now: str) -> tuple[str, list[Mend]]:
-    created, updated = _times({}, page.mtime_ns, now)
-    values = {"title": _title(page), "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
+    values = _made(page, {}, now)
     gap = "" if not page.text or page.text.startswith("\n") else "\n"
     text = new_block(values) + gap + page.text
     made = Page(page.filename, text.encode("utf-8"))
@@ -268,12 +268,15 @@ def _wanted(page: Page, block: Block, now: str) -> dict[str, Key]:
     """The keys that should have another value, or another way of writing it."""
     keys = dict(_written_otherwise(page, block))
     values = {**page.frontmatter, **{key: item.value for key, item in keys.items()}}
+    missing = [key for key in _ASKED_FOR if _is_empty(values.get(key))]
+    made = _made(page, values, now) if missing else {}
+    return keys | {key: Key(made[key], [Mend(_ASKED_FOR[key], 1, f"adds {key}")]) for key in missing}
+
+
+def _made(page: Page, values: Mapping[str, Any], now: str) -> dict[str, str]:
+    """What a page has for each key that is asked for, where it lacks it."""
     created, updated = _times(values, page.mtime_ns, now)
-    made = {"title": _title(page), "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
-    for requirement, key in (("F-3", "title"), ("F-4", "uuid"), ("F-5", "created"), ("F-6", "updated")):
-        if _is_empty(values.get(key)):
-            keys[key] = Key(made[key], [Mend(requirement, 1, f"adds {key}")])
-    return keys
+    return {"title": _title(page), "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
 
 
 def _is_empty(value: Any) -> bool:
