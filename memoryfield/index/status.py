@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -124,6 +125,23 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
     Returns:
         Notes about those that could not: the next sync mends them.
     """
+    if change == "rename":
+        return follow_renames(container, {name: new})
+    return _in_each_index(container, lambda store: store.remove([name]))
+
+
+def follow_renames(container: Container, renames: Mapping[str, str]) -> list[str]:
+    """Likewise for many new names at once; no page had one of them before."""
+
+    def rename(store: IndexStore) -> None:
+        for old, new in renames.items():
+            store.rename(old, new)
+
+    return _in_each_index(container, rename)
+
+
+def _in_each_index(container: Container, change: Callable[[IndexStore], None]) -> list[str]:
+    """Change every index that can be changed; notes about the others."""
     notes: list[str] = []
     for filename in filter(is_index, container.names()):
         try:
@@ -134,10 +152,7 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
             continue
         try:
             with store.transaction():
-                if change == "rename":
-                    store.rename(name, new)
-                else:
-                    store.remove([name])
+                change(store)
             store.forget_words()
         except (apsw.Error, *DAMAGE) as error:
             notes.append(f"{filename} could not follow: {error}")
