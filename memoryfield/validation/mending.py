@@ -11,20 +11,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import names
+from ..blocks import Block, find_block
 from ..dates import iso_time, moment_of
-from ..frontmatter import (
-    Block,
-    KeyPlace,
-    YamlError,
-    find_block,
-    key_places,
-    known_lines,
-    load_yaml,
-    new_block,
-    read_block,
-    set_keys,
-)
+from ..frontmatter import KeyPlace, known_lines, read_block
 from ..page import Page
+from ..rewriting import new_block, set_keys
+from ..safe_yaml import YamlError, load
 from .links import links
 
 _BOM = "\ufeff"
@@ -123,18 +115,13 @@ def _with_new_names(text: str, renames: Mapping[str, str]) -> tuple[str, list[Me
 def _with_frontmatter(page: Page, now: str) -> tuple[str, list[Mend]] | None:
     """The text with frontmatter that is there, valid and complete; None where it has more than one reading."""
     text = page.text
-    block = find_block(text)
-    if block is None:
+    if page.block is None or not page.has_frontmatter:  # `---` may be a rule above prose
         return _with_block(page, now)
-    if not block.closed:
+    if not page.block.closed or page.block.kind != "yaml":
         return None
-    keys, problem, is_frontmatter = read_block(text, block)
-    if not is_frontmatter:  # `---` was a rule above prose
-        return text, []
-    if not problem:
-        page.take_frontmatter(keys)
+    if page.frontmatter_is_valid:
         return _with_keys(page, now)
-    requoted = _requoted(text, block)
+    requoted = _requoted(text, page.block)
     if requoted is None:
         return None
     text, mends = _with_keys(Page(page.filename, requoted[0].encode("utf-8"), mtime_ns=page.mtime_ns), now)
@@ -211,7 +198,7 @@ def _is_valid(entry: _Entry, lines: list[str], anchors: set[str]) -> bool:
     if alias and alias[1] in anchors:
         return True
     try:
-        value = load_yaml("\n".join(lines[entry.first : entry.last]) + "\n")
+        value = load("\n".join(lines[entry.first : entry.last]) + "\n").value
     except YamlError:
         return False
     return isinstance(value, dict) and len(value) == 1
@@ -285,7 +272,7 @@ def _is_empty(value: Any) -> bool:
 
 def _written_otherwise(page: Page, block: Block) -> Iterator[tuple[str, Key]]:
     """The keys that are there, and should be written in another way."""
-    places = key_places(page.text, block)
+    places = page.key_places
     known = known_lines(page.text[block.start : block.end])
     for key, value in page.frontmatter.items():
         place = places.get(key)
@@ -316,8 +303,8 @@ def _as_written(key: str, value: Any, written: str | None) -> str | None:
     if isinstance(value, list | dict) and not written.startswith("[[") and not _UUID.fullmatch(written):
         return None
     line = f"{key}: {written}\n"
-    values, problem, _ = read_block(line, Block(0, len(line), len(line)))
-    if not problem and values == {key: value}:
+    reading = read_block(line, Block(0, len(line), len(line)))
+    if reading.is_valid and reading.values == {key: value}:
         return written
     return value if isinstance(value, str) else None
 
@@ -412,7 +399,6 @@ def with_usual_uuids(page: Page, usual: Mapping[str, str]) -> tuple[bytes, list[
     Args:
         usual: from uuids as readers compare them, in lowercase, to their usual form.
     """
-    block = find_block(page.text)
     given = page.frontmatter.get("supersedes")
     items = given if isinstance(given, list) else [given]
     named = {
@@ -420,14 +406,14 @@ def with_usual_uuids(page: Page, usual: Mapping[str, str]) -> tuple[bytes, list[
         for item in (item for item in items if isinstance(item, str))
         if item.strip().lower() in usual
     }
-    places = key_places(page.text, block) if block and block.closed and named else {}
+    places = page.key_places if named else {}
     if "supersedes" not in places:
         return page.raw, []
     first = places["supersedes"].line
     last = min((place.line for place in places.values() if place.line > first), default=0)
     lines = page.text.split("\n")
-    assert block is not None
-    last = last or page.text.count("\n", 0, block.end) + 1
+    assert page.block is not None
+    last = last or page.text.count("\n", 0, page.block.end) + 1
     for number in range(first - 1, last - 1):
         for old, new in named.items():
             lines[number] = lines[number].replace(old, new)
