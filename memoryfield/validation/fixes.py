@@ -161,10 +161,10 @@ def _lines(raw: bytes) -> list[str]:
 def apply(container: Container, changes: Sequence[Change]) -> list[Outcome]:
     """Make the changes of a plan: first what the pages say, then their names, which the indexes follow.
 
-    A page that is no longer what it was when the plan was made is left alone; so is one that could
-    not get its new name, and the pages whose links would have followed. A page that cannot be
-    written does not stop the others. Whenever it is interrupted, every page is whole, and another
-    plan finds what is left to do.
+    A page that is no longer what it was when the plan was made is left alone, and so are those whose
+    links or names hang on it. A page that cannot be written does not stop the others, but no page
+    gets a new name while a link to the old one is left. Whenever it is interrupted, every page is
+    whole, and another plan finds what is left to do.
 
     Returns:
         What was done to each page, in the order of the changes, and the indexes that could not follow.
@@ -179,20 +179,11 @@ def apply(container: Container, changes: Sequence[Change]) -> list[Outcome]:
             pass
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
     problems = _not_to_be_done(container, changes)
-    left_alone = frozenset(problems)
-    for change in changes:
-        if change.filename not in problems and (problem := _write(container, change)):
-            problems[change.filename] = problem
+    _write_all(container, changes, problems)
     renamed: dict[str, str] = {}
     notes: list[str] = []
     try:
-        for change in changes:
-            if not change.new_name or change.filename in left_alone:
-                continue
-            if problem := _rename(container, change):
-                problems[change.filename] = problem
-            else:
-                renamed[change.filename] = change.new_name
+        _rename_all(container, changes, problems, renamed)
     finally:
         if renamed:
             from ..index.status import follow_renames
@@ -203,25 +194,52 @@ def apply(container: Container, changes: Sequence[Change]) -> list[Outcome]:
 
 
 def _not_to_be_done(container: Container, changes: Sequence[Change]) -> dict[str, str]:
-    """The pages that cannot get their new names, and those whose links would have followed them; and why."""
+    """The pages that changed since, or whose new names were taken; those that link to them or that they
+    link to by new names, and so on; and why."""
     problems: dict[str, str] = {}
     for change in changes:
-        if change.new_name and (problem := _stale(container, change) or _taken(container, change)):
+        if problem := _stale(container, change) or (_taken(container, change) if change.new_name else ""):
             problems[change.filename] = problem
-    lost = {change.new_name: change.filename for change in changes if change.filename in problems}
-    for change in changes if lost else ():
-        if change.filename not in problems and (new := _new_links(change) & lost.keys()):
-            old = " and ".join(sorted(lost[name] for name in new))
-            problems[change.filename] = f"was left alone: it links to {old}, which could not be renamed"
+    if not problems:
+        return problems
+    old_names = {change.new_name: change.filename for change in changes if change.new_name}
+    linked = {change.filename: [old_names[new] for new in _new_links(change) if new in old_names] for change in changes}
+    linking: dict[str, list[str]] = {}
+    for name, others in linked.items():
+        for other in others:
+            linking.setdefault(other, []).append(name)
+    unseen = list(problems)
+    while unseen:
+        name = unseen.pop()
+        told = dict.fromkeys(linking.get(name, []), f"was left alone: it links to {name}, which is not renamed")
+        told |= dict.fromkeys(linked[name], f"was left alone: {name} links to it, and is not changed")
+        new = {other: problem for other, problem in told.items() if other not in problems}
+        problems |= new
+        unseen += new
     return problems
 
 
 def _new_links(change: Change) -> set[str]:
-    """The pages that a change makes a page link to."""
+    """The new names to which a change makes a page link."""
+    if not any(mend.requirement == "P-2" and mend.line for mend in change.mended):
+        return set()
     before, after = (
         {link.page for link in links(Page("", raw).body) if link.page} for raw in (change.before, change.after)
     )
     return after - before
+
+
+def _write_all(container: Container, changes: Sequence[Change], problems: dict[str, str]) -> None:
+    """Store what the pages should say, and note the problems; what such a page links to keeps its name."""
+    held: dict[str, str] = {}
+    for change in changes:
+        if change.filename not in problems and (problem := _write(container, change)):
+            problems[change.filename] = problem
+            held |= dict.fromkeys(_new_links(change), change.filename)
+    for change in changes:
+        if change.new_name in held and change.filename not in problems:
+            linking = held[change.new_name]
+            problems[change.filename] = f"was not renamed: {linking} links to it, and could not be written"
 
 
 def _stale(container: Container, change: Change) -> str:
@@ -261,8 +279,21 @@ def _write(container: Container, change: Change) -> str:
     return ""
 
 
+def _rename_all(
+    container: Container, changes: Sequence[Change], problems: dict[str, str], renamed: dict[str, str]
+) -> None:
+    """Give the pages that have no problem their new names; note which got it, and the problems."""
+    for change in changes:
+        if not change.new_name or change.filename in problems:
+            continue
+        if problem := _rename(container, change):
+            problems[change.filename] = problem
+        else:
+            renamed[change.filename] = change.new_name
+
+
 def _rename(container: Container, change: Change) -> str:
-    """Give a page its new name, also where it could not be written: links lead there by now."""
+    """Give a page its new name; why it could not be, or nothing."""
     try:
         with container.lock():
             if problem := _taken(container, change):

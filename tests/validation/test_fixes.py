@@ -313,7 +313,7 @@ def test_a_page_that_changed_since_the_plan_is_left_alone_and_named(
     assert problems == {
         "a.md": reason,
         "C d.md": reason,
-        "e.md": "was left alone: it links to C d.md, which could not be renamed",
+        "e.md": "was left alone: it links to C d.md, which is not renamed",
         "b.md": "",
         "F.md": "",
     }
@@ -331,11 +331,42 @@ def test_a_name_that_was_taken_since_the_plan_is_not_taken_again(folder: Directo
     before = files(folder)
     assert [outcome.problem for outcome in apply(folder, changes)] == [
         "was not renamed: old-name.md is there now",
-        "was left alone: it links to Old Name.md, which could not be renamed",
+        "was left alone: it links to Old Name.md, which is not renamed",
     ]
     assert files(folder) == before
     fix(folder)
     assert files(folder)["a.md"] == (HEAD + "[x](<old-name-2.md>)\n").encode()
+
+
+def test_pages_that_hang_on_one_that_changed_are_left_alone_too(folder: DirectoryContainer) -> None:
+    put(
+        folder,
+        {
+            "a.md": HEAD + "[b](B.md)\n",
+            "B.md": HEAD + "[c](C.md)\n",
+            "C.md": HEAD,
+            "d.md": HEAD + "[b](B.md)\n\n[g]:\r\ngood.md\r\n",  # a link only where lines end in LF
+            "E.md": HEAD,
+            "f.md": HEAD + "[e](E.md)\n",
+        },
+    )
+    changes = plan(folder, now=NOW)
+    put(folder, {"a.md": HEAD + "[b](B.md) More.\n"})
+    before = files(folder)
+    assert {outcome.filename: outcome.problem for outcome in apply(folder, changes)} == {
+        "a.md": "has changed since it was looked at, and was left alone",
+        "B.md": "was left alone: a.md links to it, and is not changed",
+        "C.md": "was left alone: B.md links to it, and is not changed",
+        "d.md": "was left alone: it links to B.md, which is not renamed",
+        "E.md": "",
+        "f.md": "",
+    }
+    after = files(folder)
+    assert {name: after[name] for name in ("a.md", "B.md", "C.md", "d.md")} == {
+        name: before[name] for name in ("a.md", "B.md", "C.md", "d.md")
+    }
+    fix(folder)
+    assert files(folder)["a.md"] == (HEAD + "[b](b.md) More.\n").encode()
 
 
 @posix_only
@@ -344,27 +375,33 @@ def test_a_full_disk_leaves_every_page_whole_and_does_not_stop_the_others(folder
         folder,
         {
             "big.md": "x" * 5000,
-            "Big 2.md": HEAD + "y\r\n" * 5000,
-            "small.md": "Text.\n",
-            "a.md": HEAD + "[x](<Big 2.md>)\n",
+            "Linked.md": HEAD,
+            "Big 2.md": HEAD + "[x](Linked.md)\n" + "y\r\n" * 5000,
+            "Other.md": HEAD,
+            "a.md": HEAD + "[x](<Big 2.md>) [y](Other.md)\n",
         },
     )
     changes = plan(folder, now=NOW)
     before = files(folder)
     with full_disk(1000):
         problems = {outcome.filename: outcome.problem for outcome in apply(folder, changes)}
-    after = files(folder)
     assert problems == {
         "Big 2.md": "could not be written: File too large",
-        "big.md": "could not be written: File too large",
+        "Linked.md": "was not renamed: Big 2.md links to it, and could not be written",
+        "Other.md": "",
         "a.md": "",
-        "small.md": "",
+        "big.md": "could not be written: File too large",
     }
-    assert after["big.md"] == before["big.md"]
-    assert after["big-2.md"] == before["Big 2.md"]
-    assert after["a.md"].endswith(b"[x](<big-2.md>)\n")
-    assert sorted(after) == ["a.md", "big-2.md", "big.md", "small.md"]
-    assert [outcome.filename for outcome in fix(folder)] == ["big-2.md", "big.md"]
+    assert files(folder) == {
+        "Big 2.md": before["Big 2.md"],
+        "Linked.md": before["Linked.md"],
+        "a.md": (HEAD + "[x](<big-2.md>) [y](other.md)\n").encode(),
+        "big.md": before["big.md"],
+        "other.md": before["Other.md"],
+    }
+    fix(folder)
+    assert sorted(files(folder)) == ["a.md", "big-2.md", "big.md", "linked.md", "other.md"]
+    assert files(folder)["big-2.md"].startswith((HEAD + "[x](linked.md)\n").encode())
 
 
 @posix_only
