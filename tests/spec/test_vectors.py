@@ -20,7 +20,6 @@ from memoryfield import Field
 from memoryfield.embedders.base import page_input
 from memoryfield.errors import ArchiveError
 from memoryfield.page import Page
-from memoryfield.validation import Fault
 
 from .changes import broken_by_change
 from .exchanges import Server
@@ -146,7 +145,6 @@ def test_a_search_finds_them(made: Path, case: Case) -> None:
 # validating
 
 
-@pytest.mark.skipif(not hasattr(Fault, "requirement"), reason="the validator does not name requirements yet")
 @cases_with("faults")
 def test_a_validator_finds_the_faults(made: Path, case: Case) -> None:
     expected = [(one["requirement"], one["severity"], one["filename"], one["line"]) for one in case.expect["faults"]]
@@ -168,8 +166,7 @@ def reported(location: Path) -> list[tuple[str, str, str, int]]:
     if field is None:
         return [("A-1", "error", "", 0)]
     with field:
-        found: list[Any] = list(field.validate())
-    return [(fault.requirement, fault.severity, fault.filename, fault.line) for fault in found]
+        return [(fault.requirement, fault.severity, fault.filename, fault.line) for fault in field.validate()]
 
 
 def test_valid_cases_have_notices_at_most() -> None:
