@@ -5,7 +5,7 @@ that name, and load them only when they are called.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .search.ask import Options
     from .search.result import SearchResult
     from .validation import Fault
+    from .validation.fixes import Change, Outcome
 
 MIN_UUID_CHARS = 8
 INDEX_PAGE = "index.md"
@@ -419,6 +420,22 @@ class Field:
         from .validation import validate
 
         return validate(self.container, select=select, ignore=ignore, progress=progress)
+
+    def fixes(self) -> "list[Change]":
+        """What could be mended without guessing, page by page. Nothing is changed."""
+        from .validation.fixes import plan
+
+        return plan(self.container, now=now())
+
+    def fix(self, changes: "Sequence[Change]") -> "list[Outcome]":
+        """Make changes that `fixes` proposed; a page that has changed since is left alone, and told of.
+
+        Raises:
+            ReadOnlyError: the field cannot be written.
+        """
+        from .validation.fixes import apply
+
+        return apply(self.container, changes)
 
 
 _INTRODUCTION = (

@@ -1,17 +1,18 @@
 """The validate command: faults as text, JSON, annotations or SARIF; what they mean; mending them."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import ArchiveError, UsageError
 from ..field import Field
-from .common import FieldOption, JsonOption, command_group, location_of, print_json
+from .common import FieldOption, JsonOption, command_group, location_of, open_field, print_json
 from .options import PlainCommand
 from .progress import progress_bar
-from .render import clipped, escaped, plural, revealed, say, styled, width
+from .render import clipped, escaped, is_terminal, plural, revealed, say, styled, width
 
 if TYPE_CHECKING:
     from ..validation import Fault
@@ -64,13 +65,14 @@ def validate(
     if explain:
         _explain(explain, form)
         return
-    if fix or diff:
-        _mend(field, select or [], ignore or [], form, only_show=diff)
-        if diff:
-            return
-    faults = _report(field, select or [], ignore or [], form)
+    if (fix or diff) and (select or ignore):
+        raise UsageError("--fix mends all that it can, and --select and --ignore choose what is reported")
+    if diff:
+        raise typer.Exit(int(_show_fixes(field, form)))
+    fixed, complete = _fix(field, form) if fix else (None, True)
+    faults = _report(field, select or [], ignore or [], form, fixed)
     worst = {fault.severity for fault in faults}
-    if "error" in worst or (strict and "warning" in worst):
+    if not complete or "error" in worst or (strict and "warning" in worst):
         raise typer.Exit(1)
 
 
@@ -92,8 +94,10 @@ def _explain(identifier: str, form: Format) -> None:
     print(f"Mend: {found.mend}" if found.is_visible else found.mend)
 
 
-def _report(given: list[str] | None, select: list[str], ignore: list[str], form: Format) -> "list[Fault]":
-    """Validate, print what was found, and hand it on."""
+def _report(
+    given: list[str] | None, select: list[str], ignore: list[str], form: Format, fixed: list[dict[str, Any]] | None
+) -> "list[Fault]":
+    """Validate, print what was found (and in JSON what was `fixed`), and hand it on."""
     from ..validation import formats, no_archive, secrets
 
     location = Path(location_of(given))
@@ -105,7 +109,8 @@ def _report(given: list[str] | None, select: list[str], ignore: list[str], form:
         name, pages, faults = location.name, 0, [no_archive(error.message)]
     notes = [] if secrets.is_installed() else [f"secrets were not looked for: {secrets.HINT}"]
     if form is Format.json:
-        print_json(formats.as_json(name, pages, faults, notes))
+        report = formats.as_json(name, pages, faults, notes)
+        print_json(report if fixed is None else {**report, "fixed": fixed})
     elif form is Format.sarif:
         print_json(formats.as_sarif(location, faults))
     elif form is Format.github:
@@ -135,5 +140,44 @@ def _say_counts(pages: int, faults: "list[Fault]") -> None:
     say(", ".join(parts))
 
 
-def _mend(given: list[str] | None, select: list[str], ignore: list[str], form: Format, *, only_show: bool) -> None:
-    """Mend what can be mended, or show it; whatever could not be done is said."""
+def _show_fixes(given: list[str] | None, form: Format) -> bool:
+    """Print what --fix would do; whether that is anything."""
+    from ..validation.fixes import diff
+
+    with open_field(given) as opened:
+        changes = opened.fixes()
+        if form is Format.json:
+            print_json(
+                {"field": opened.name, "changes": [{**change.to_dict(), "diff": diff(change)} for change in changes]}
+            )
+        else:
+            for change in changes:
+                print("".join(_patch_line(line) for line in diff(change).splitlines(keepends=True)), end="")
+    say(f"{plural(len(changes), 'page')} would change" if changes else "nothing to mend")
+    return bool(changes)
+
+
+def _patch_line(line: str) -> str:
+    """A line of a patch: byte for byte where a program reads it, escaped and coloured on a terminal."""
+    if not is_terminal():
+        return line
+    colour = {"+": (32,), "-": (31,), "@": (36,)}.get(line[0], ())
+    return styled(escaped(line.rstrip("\n")), *colour) + "\n"
+
+
+def _fix(given: list[str] | None, form: Format) -> tuple[list[dict[str, Any]], bool]:
+    """Mend what can be mended and tell about it; what was done, and whether all of it could be."""
+    with open_field(given) as opened:
+        changes = opened.fixes()
+        outcomes = opened.fix(changes)
+    done = {change.filename: change for change in changes}
+    for outcome in outcomes:
+        if outcome.problem:
+            say(f"error: {outcome.filename}: {outcome.problem}" if outcome.filename else f"note: {outcome.problem}")
+            continue
+        for mend in done[outcome.filename].mended:
+            line = f"{outcome.filename}:{mend.line}" if mend.line else outcome.filename
+            told = f"{styled(escaped(line), 1)}: mended {mend.requirement}: {escaped(mend.message)}"
+            print(told, file=sys.stdout if form is Format.text else sys.stderr)
+    told_of = [{**done[one.filename].to_dict(), "problem": one.problem} for one in outcomes if one.filename]
+    return told_of, not any(outcome.problem for outcome in outcomes if outcome.filename)

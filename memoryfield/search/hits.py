@@ -58,7 +58,7 @@ def make_hit(
         summary=page.summary,
         snippet=passage,
         bytes=page.size,
-        frontmatter=page.frontmatter,
+        frontmatter=page.frontmatter if page.has_frontmatter else None,
         marks=tuple(places[place] for place in sorted(marked)),
         extra={**extra, "text": page.text} if ask.full else extra,
     )

@@ -20,7 +20,7 @@ class Hit(NamedTuple):
     summary: str
     snippet: str
     bytes: int
-    frontmatter: dict[str, Any]
+    frontmatter: dict[str, Any] | None
     marks: tuple[tuple[int, int], ...] = ()
     """Where in the snippet words of the query stand, as places of characters."""
     extra: dict[str, Any] = {}  # noqa: RUF012  # never changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import names
 from ..containers import Container, Entry
@@ -26,6 +26,11 @@ class Change(NamedTuple):
     before: bytes
     after: bytes
     mended: tuple[Mend, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it, without the bytes."""
+        mended = [mend._asdict() for mend in self.mended]
+        return {"filename": self.filename, "new_name": self.new_name, "mended": mended}
 
 
 class Outcome(NamedTuple):
