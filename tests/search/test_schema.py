@@ -54,3 +54,20 @@ def test_the_command_prints_the_same(tmp_path: Path) -> None:
         printed = memoryfield(*arguments, "--min-score", "0", cwd=kitchen).json
         assert printed["results"]
         assert faults(printed) == []
+
+
+def test_a_page_without_frontmatter_has_null_and_one_with_an_empty_block_an_object(tmp_path: Path) -> None:
+    for name, text in (("none.md", "A wok.\n"), ("rule.md", "---\n\nA wok.\n"), ("empty.md", "---\n---\n\nA wok.\n")):
+        (tmp_path / name).write_text(text)
+    with Field.open(tmp_path) as field:
+        for _ in range(2):  # read from the pages, then beside an index
+            found = {hit.filename: hit.to_dict() for hit in field.search("wok", mode="keyword", min_score=0).results}
+            assert {name: hit["frontmatter"] for name, hit in found.items()} == {
+                "none.md": None,
+                "rule.md": None,
+                "empty.md": {},
+            }
+            assert not [
+                fault for hit in found.values() for fault in faults({**field.search("x").to_dict(), "results": [hit]})
+            ]
+            field.sync()
