@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .blocks import Block, find_block, newline_of
@@ -26,6 +27,7 @@ def _export(values: Mapping[str, Any]) -> str:
     return YAMLHandler().export(dict(values), **options)
 
 
+@cache
 def _dumper() -> type[Any]:
     """PyYAML's safe dumper, writing dates in double quotes as the format shows them."""
     import yaml

@@ -6,6 +6,7 @@ are kept, for whoever asks where a value stands.
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -44,52 +45,47 @@ class Loaded(NamedTuple):
     repeated: list[Repeated]
 
 
+@cache
 def _loader() -> type[Any]:
     """The loader's class, made when it is first needed."""
-    global _loader_class
-    if _loader_class is None:
-        import yaml
+    import yaml
 
-        base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-        class Loader(base):  # type: ignore[misc]
-            def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[str, Any]:
-                """Keys are text from the first: to Python, `true`, `1` and `1.0` would be the same key."""
-                if not isinstance(node, yaml.MappingNode):
-                    raise YamlError(_WRONG_TAG, node.start_mark.index)
-                mapping: dict[str, Any] = {}
-                for key, value in node.value:
-                    mapping[self.key(key, deep)] = self.construct_object(value, deep=deep)
-                if len(mapping) != len(node.value):
-                    self.note_repeated(node)
-                return mapping
+    class Loader(base):  # type: ignore[misc]
+        def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[str, Any]:
+            """Keys are text from the first: to Python, `true`, `1` and `1.0` would be the same key."""
+            if not isinstance(node, yaml.MappingNode):
+                raise YamlError(_WRONG_TAG, node.start_mark.index)
+            mapping: dict[str, Any] = {}
+            for key, value in node.value:
+                mapping[self.key(key, deep)] = self.construct_object(value, deep=deep)
+            if len(mapping) != len(node.value):
+                self.note_repeated(node)
+            return mapping
 
-            def key(self, node: "Node", deep: bool = False) -> str:
-                if node.tag == "tag:yaml.org,2002:merge":
-                    raise YamlError("merge keys (<<) are not read", node.start_mark.index, "merge-key")
-                value = self.construct_object(node, deep=deep)
-                if isinstance(value, list | dict | set):
-                    raise YamlError("a key is a list or a mapping", node.start_mark.index)
-                return value if type(value) is str else text_of(value)
+        def key(self, node: "Node", deep: bool = False) -> str:
+            if node.tag == "tag:yaml.org,2002:merge":
+                raise YamlError("merge keys (<<) are not read", node.start_mark.index, "merge-key")
+            value = self.construct_object(node, deep=deep)
+            if isinstance(value, list | dict | set):
+                raise YamlError("a key is a list or a mapping", node.start_mark.index)
+            return value if type(value) is str else text_of(value)
 
-            def note_repeated(self, node: "MappingNode") -> None:
-                first: dict[str, int] = {}
-                for key, _ in node.value:
-                    text, index = self.key(key), key.start_mark.index
-                    if text in first:
-                        self.repeated.append(Repeated(text, index, first[text]))
-                    first.setdefault(text, index)
+        def note_repeated(self, node: "MappingNode") -> None:
+            first: dict[str, int] = {}
+            for key, _ in node.value:
+                text, index = self.key(key), key.start_mark.index
+                if text in first:
+                    self.repeated.append(Repeated(text, index, first[text]))
+                first.setdefault(text, index)
 
-        # Dates stay text, and so does a lone `=`, of which PyYAML can make nothing.
-        Loader.yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
-            for first, resolvers in base.yaml_implicit_resolvers.items()
-        }
-        _loader_class = Loader
-    return _loader_class
-
-
-_loader_class: type[Any] | None = None
+    # Dates stay text, and so does a lone `=`, of which PyYAML can make nothing.
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
+        for first, resolvers in base.yaml_implicit_resolvers.items()
+    }
+    return Loader
 
 
 def load(source: str) -> Loaded:
