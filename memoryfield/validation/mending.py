@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .. import names
 from ..blocks import Block, find_block
 from ..dates import iso_time, moment_of
-from ..frontmatter import KeyPlace, known_lines, read_block
+from ..frontmatter import KeyPlace, known_lines
 from ..page import Page
 from ..rewriting import new_block, set_keys
 from ..safe_yaml import YamlError, load
@@ -234,7 +234,7 @@ def _with_keys(page: Page, now: str) -> tuple[str, list[Mend]]:
     """The text with the keys mended; a key that cannot be set without touching another one stays as it is."""
     block = find_block(page.text)
     assert block is not None
-    wanted = _wanted(page, block, now)
+    wanted = _wanted(page, now)
     if not wanted:
         return page.text, []
     text = set_keys(page.text, block, {key: item.value for key, item in wanted.items()})
@@ -251,9 +251,9 @@ def _with_keys(page: Page, now: str) -> tuple[str, list[Mend]]:
     return text, mends
 
 
-def _wanted(page: Page, block: Block, now: str) -> dict[str, Key]:
+def _wanted(page: Page, now: str) -> dict[str, Key]:
     """The keys that should have another value, or another way of writing it."""
-    keys = dict(_written_otherwise(page, block))
+    keys = dict(_written_otherwise(page))
     values = {**page.frontmatter, **{key: item.value for key, item in keys.items()}}
     missing = [key for key in _ASKED_FOR if _is_empty(values.get(key))]
     made = _made(page, values, now) if missing else {}
@@ -270,15 +270,13 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _written_otherwise(page: Page, block: Block) -> Iterator[tuple[str, Key]]:
+def _written_otherwise(page: Page) -> Iterator[tuple[str, Key]]:
     """The keys that are there, and should be written in another way."""
-    places = page.key_places
-    known = known_lines(page.text[block.start : block.end])
     for key, value in page.frontmatter.items():
-        place = places.get(key)
+        place = page.key_places.get(key)
         if key not in _MENDED_KEYS or place is None or _is_empty(value):
             continue
-        text = value if place.quoted else _as_written(key, value, known.get(key))
+        text = _as_written(value, place)
         if text is None:
             continue
         if key in ("created", "updated"):
@@ -291,21 +289,14 @@ def _written_otherwise(page: Page, block: Block) -> Iterator[tuple[str, Key]]:
             yield key, item
 
 
-def _as_written(key: str, value: Any, written: str | None) -> str | None:
-    """The text of a bare value; None where it is no text, or its text is not to be told.
+def _as_written(value: Any, place: KeyPlace) -> str | None:
+    """The text of a value, for a bare one as it is written; None where it is no text.
 
     Of lists and mappings, only `[[a link]]` and a `{uuid}` are taken for texts.
     """
-    if isinstance(value, str) and (written is None or written == value or written.startswith(("!", "&", "*"))):
-        return value
-    if written is None:
-        return None
-    if isinstance(value, list | dict) and not written.startswith("[[") and not _UUID.fullmatch(written):
-        return None
-    line = f"{key}: {written}\n"
-    reading = read_block(line, Block(0, len(line), len(line)))
-    if reading.is_valid and reading.values == {key: value}:
-        return written
+    bare = place.style == "plain" and "\n" not in place.source and not place.source.startswith(("!", "&"))
+    if bare or (place.style == "flow" and (place.source.startswith("[[") or _UUID.fullmatch(place.source))):
+        return place.source
     return value if isinstance(value, str) else None
 
 
@@ -327,7 +318,7 @@ def _is_no_string(written: str) -> bool:
     if written.startswith(("[", "{")):
         return True
     resolver: Any = yaml.resolver.Resolver()  # types-PyYAML says nothing of its methods
-    return not resolver.resolve(yaml.ScalarNode, written, (True, False)).endswith(":str")
+    return not resolver.resolve(yaml.ScalarNode, written, (True, False)).endswith((":str", ":value"))
 
 
 def _usual_uuid(text: str) -> str | None:

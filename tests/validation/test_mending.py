@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memoryfield.frontmatter import known_lines
 from memoryfield.page import Page
+from memoryfield.validation import pages
 from memoryfield.validation.mending import in_utc, mended
 
 UUID = "6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10"
@@ -288,6 +289,13 @@ def test_a_uuid_gets_its_usual_form(written: str) -> None:
     assert ("F-11", 3) in mends
 
 
+def test_keys_in_one_line_are_mended_as_well() -> None:
+    text = "---\n{title: No, uuid: %s, created: 2026-03-14, updated: '%s'}\n---\n"
+    after, mends = mend(text % (UUID.upper(), MOMENT))
+    assert mends == [("F-14", 2), ("F-11", 2), ("F-8", 2), ("F-9", 2)]
+    assert after == (text % (UUID, MOMENT)).replace("No", "'No'").replace("2026-03-14,", '"2026-03-14T00:00:00Z",')
+
+
 def test_a_uuid_of_digits_is_no_number() -> None:
     after, mends = mend(complete(uuid=" 12345678123446781234567812345678"))
     assert mends == [("F-14", 3), ("F-11", 3)]
@@ -444,3 +452,13 @@ def test_the_body_and_what_is_not_mended_stay_and_a_second_time_finds_nothing(te
         line for line in plain(text).split("\n") if line.startswith("#")
     ]
     assert {number for _, number in mends} <= set(range(1, plain(text).count("\n") + 2))
+
+
+@settings(max_examples=300, deadline=None)
+@given(texts)
+def test_the_rules_find_nothing_of_what_can_always_be_mended(text: str) -> None:
+    after, _ = mend(text)
+    page = Page("woks.md", after.encode())
+    if page.frontmatter_is_valid and not page.yaml_features:
+        found = [*pages.content(page), *pages.block(page), *pages.keys(page), *pages.dates(page, now_ns=FILE_TIME)]
+        assert not {fault.requirement for fault in found} & {"P-3", "P-9", "R-7", "F-3", "F-4", "F-5", "F-6", "F-10"}
