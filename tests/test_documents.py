@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memoryfield import Field
+from memoryfield.validation.links import links
 
 from . import console
 from .doubles.ollama_server import OllamaServer
@@ -73,11 +74,14 @@ def test_the_servers_example_in_the_readme(tmp_path: Path) -> None:
         assert console.masked(output) == console.masked("\n".join(example.output)), example.command
 
 
-@pytest.mark.parametrize("name", ["README.md", "samples/README.md", "tests/README.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "samples/README.md", "tests/README.md", "spec/memoryfield.md", "spec/vectors/README.md"]
+)
 def test_links_in_documents_lead_somewhere(name: str) -> None:
     document = ROOT / name
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8")):
-        assert (document.parent / target).exists(), target
+    for link in links(document.read_text(encoding="utf-8")):
+        if not link.target.startswith("https:"):
+            assert (document.parent / link.target.partition("#")[0]).exists(), link.target
 
 
 def test_the_first_command_answers_with_the_right_page() -> None:

@@ -23,7 +23,7 @@ TITLES = [
 TEXTS = ["Plain text.\n", "# A heading\n\nText.\n", "\n\nText below empty lines.\n", "---\n\nA rule, then text.\n"]
 
 
-def write(field: Path, text: str, *arguments: object) -> None:
+def write(field: Path, text: str, *arguments: str) -> None:
     run = forked("write", "-f", field, *arguments, stdin=text)
     assert run.code == 0, run.err
 
