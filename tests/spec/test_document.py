@@ -9,6 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 import sqlite_vec
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from memoryfield import Field
@@ -24,7 +26,7 @@ TEXT = (SPEC / "memoryfield.md").read_text(encoding="utf-8")
 IDENTIFIERS = re.findall(r"^- \*\*([A-Z]-\d+)\*\*", TEXT, re.MULTILINE)
 
 
-def example(language: str, containing: str) -> str:
+def block(language: str, containing: str) -> str:
     (found,) = (one for one in re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.M | re.S) if containing in one)
     return str(found)
 
@@ -70,7 +72,7 @@ def test_what_looks_for_nothing_is_in_no_rule_and_what_does_is() -> None:
 
 
 def test_the_page_in_the_text_follows_the_format(tmp_path: Path) -> None:
-    text = example("markdown", "uuid:")
+    text = block("markdown", "uuid:")
     (tmp_path / "woks.md").write_text(text, encoding="utf-8")
     with Field.open(tmp_path) as field:
         assert validate(field.container) == []
@@ -98,6 +100,40 @@ def test_the_schema_of_frontmatter_takes_the_samples_and_refuses_what_breaks_a_r
         assert len(list(schema.iter_errors(wrong))) == 1, wrong
 
 
+def kind_in_the_text(value: str) -> type:
+    """What the table in the text says that a bare value is."""
+    rows = re.findall(r"^\| (null|true or false|an integer|a number) \| (.+) \|$", TEXT, re.MULTILINE)
+    assert len(rows) == 4
+    for kind, cell in rows:
+        spans = [span.replace("\\|", "|") for span in re.findall(r"`([^`]+)`", cell)]
+        if kind in ("null", "true or false"):
+            found = value in " ".join(spans).split() or (kind == "null" and not value)
+        else:
+            found = any(re.fullmatch(span, value) for span in spans)
+        if found:
+            return {"null": type(None), "true or false": bool, "an integer": int, "a number": float}[kind]
+    return str
+
+
+@given(
+    st.from_regex(r"[-+]?[0-9._:eExXob]{1,6}", fullmatch=True)
+    | st.sampled_from(
+        "~ null Null nULL NULL yes Yes yES y n on off OFF true TRUE tRUE no 0x_f 0b1 0o7 1e3 1.5e+3".split()
+    )
+)
+@settings(max_examples=300)
+@example("")
+@example("190:20:30")
+@example("190:20:30.15")
+@example("08")
+@example("-0")
+def test_a_bare_value_is_what_the_text_says(value: str) -> None:
+    read = Page("a.md", f"---\nkey: {value}\n---\n".encode())
+    if read.problems:
+        return  # `0x_`, `1:60:`: no value at all
+    assert type(read.frontmatter["key"]) is kind_in_the_text(value)
+
+
 def columns(sql: str) -> list[tuple[object, ...]]:
     connection = apsw.Connection(":memory:")
     connection.execute(sql)
@@ -106,7 +142,7 @@ def columns(sql: str) -> list[tuple[object, ...]]:
 
 def test_the_tables_in_the_text_in_the_file_and_in_our_indexes_are_one() -> None:
     ours = columns(PAGES)
-    assert columns(example("sql", "CREATE TABLE")) == ours
+    assert columns(block("sql", "CREATE TABLE")) == ours
     assert columns((SPEC / "index.sql").read_text(encoding="utf-8")) == ours
 
 
@@ -116,7 +152,7 @@ def test_the_query_in_the_text_finds_the_nearest_page(tmp_path: Path) -> None:
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
     ((name, vector),) = connection.execute("SELECT filename, embedding FROM pages ORDER BY filename DESC LIMIT 1")
-    found = list(connection.execute(example("sql", "vec_distance_cosine"), {"query": vector}))
+    found = list(connection.execute(block("sql", "vec_distance_cosine"), {"query": vector}))
     assert found[0][0] == name
     assert found[0][1] == pytest.approx(0, abs=1e-6)
     assert len(found) == 3
