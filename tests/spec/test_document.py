@@ -134,6 +134,11 @@ def test_a_bare_value_is_what_the_text_says(value: str) -> None:
     assert type(read.frontmatter["key"]) is kind_in_the_text(value)
 
 
+def test_the_answer_in_the_text_is_as_its_schema_says() -> None:
+    schema = json.loads((SPEC / "search-result.schema.json").read_text(encoding="utf-8"))
+    assert list(Draft202012Validator(schema).iter_errors(json.loads(block("json", '"results"')))) == []
+
+
 def columns(sql: str) -> list[tuple[object, ...]]:
     connection = apsw.Connection(":memory:")
     connection.execute(sql)
