@@ -196,7 +196,7 @@ def headings(body: str) -> Iterator[tuple[int, str]]:
         if mark := _FENCE.match(line):
             if not fence:
                 fence = mark[1]
-            elif mark[1].startswith(fence) and not line.strip(" \t`~"):
+            elif mark[1].startswith(fence) and set(line.strip(" \t")) == {fence[0]}:
                 fence = ""
             previous = ""
             continue

@@ -278,6 +278,8 @@ def test_a_page_of_many_megabytes_is_read() -> None:
         ("````\n```\n# no\n`````\n# A\n", [(5, "A")]),
         ("```\n# no\n``` not the end\n# no\n```\n# A\n", [(6, "A")]),
         ("```\n# never closed\n", []),
+        ("```\n```~~~\n# no\n```\n# A\n", [(5, "A")]),
+        ("A b\n---\n\n- item\n---\n\n---\n> c\n---\n", [(1, "A b")]),
         ("# A #b\n", [(1, "A #b")]),
         ("# 炭素 `code` *x*\n", [(1, "炭素 `code` *x*")]),
     ],

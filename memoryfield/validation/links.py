@@ -17,12 +17,8 @@ class Link(NamedTuple):
     """As it is written, with percent-encoding and backslashes undone."""
     start: int
     end: int
-
-    @property
-    def page(self) -> str | None:
-        """The name of the page of the same field that it leads to, there or not; None where it leads elsewhere."""
-        path = re.split(r"[?#]", self.target, maxsplit=1)[0].removeprefix("./")
-        return path if path.lower().endswith(names.PAGE_SUFFIX) and not re.search(r"[/\\:]", path) else None
+    page: str | None
+    """The name of the page of the same field that it leads to, there or not; None where it leads elsewhere."""
 
 
 # Nothing here can be tried twice over the same characters: a page may hold a megabyte of brackets.
@@ -44,7 +40,12 @@ def links(text: str) -> Iterator[Link]:
     for match in sorted(found, key=lambda match: match.start()):
         group = "pointed" if match["pointed"] is not None else "plain"
         target = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", match[group])
-        yield Link(unquote(target), match.start(group), match.end(group))
+        yield Link(unquote(target), match.start(group), match.end(group), _page(target))
+
+
+def _page(target: str) -> str | None:
+    path = unquote(re.split(r"[?#]", target, maxsplit=1)[0]).removeprefix("./")
+    return path if path.lower().endswith(names.PAGE_SUFFIX) and not re.search(r"[/\\:]", path) else None
 
 
 def _without_code(text: str) -> str:
@@ -56,9 +57,9 @@ def _without_code(text: str) -> str:
     in_list, after_blank = False, True
     for line in text.split("\n"):
         blank = not line.strip()
-        mark = _FENCE.match(line)
+        mark = None if line.startswith(("    ", "\t")) and not in_list else _FENCE.match(line)
         if fence:
-            if mark and mark[1].startswith(fence) and not line.strip(" \t\r`~>"):
+            if mark and mark[1].startswith(fence) and set(line.strip(" \t\r>")) == {fence[0]}:
                 fence = ""
             lines.append(" " * len(line))
         elif mark:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -67,6 +67,8 @@ def test_what_is_no_link_is_not_found(text: str) -> None:
         ("[a](woks.md)", "woks.md"),
         ("[a](./woks.md?x#y)", "woks.md"),
         ("[a](Woks.MD)", "Woks.MD"),
+        ("[a](C%23%20notes.md#top)", "C# notes.md"),
+        ("[a](what%3F.md?x)", "what?.md"),
         ("[a](#heat)", None),
         ("[a](woks)", None),
         ("[a](woks.png)", None),
@@ -84,6 +86,7 @@ def test_a_link_leads_to_a_page_of_the_field_or_elsewhere(text: str, page: str |
 PIECES = ["[a](b.md)", "[c](<d e.md>)", "`", "``", "```", "\n", "\n\n", "    ", "text", " ", "~~~"]
 
 
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_the_links_that_a_markdown_parser_sees_are_found_and_no_others(text: str) -> None:
     tokens = [token for block in MarkdownIt().parse(text) for token in block.children or []]
