@@ -6,6 +6,7 @@ import base64
 import datetime
 import html
 import io
+import itertools
 import json
 import re
 import sqlite3
@@ -40,16 +41,33 @@ def _body(message: dict[str, Any]) -> bytes:
     return str(message.get("body", "")).encode()
 
 
-class Server:
-    """What a server must hold after each request, and what its answers break."""
+def alternatives(exchange: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The exchanges that an exchange stands for: one for each choice where several statuses will do."""
+    given = [one["response"]["status"] for one in exchange]
+    for chosen in itertools.product(*(status if isinstance(status, list) else [status] for status in given)):
+        yield [
+            {**one, "response": {**one["response"], "status": status}}
+            for one, status in zip(exchange, chosen, strict=True)
+        ]
 
-    def __init__(self, folder: Path) -> None:
+
+class Server:
+    """What a server must hold after each request, and what its answers break.
+
+    Args:
+        folder: the files that it has in the beginning.
+        settings: the key `server` of a case: what the server lists, hides, and whom it knows.
+    """
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
+        self.lists = bool(settings.get("lists"))
+        self.hidden = set(settings.get("hides", []))
+        self.users: dict[str, str] = settings.get("users", {})
         self.pages = {file.name: file.read_bytes() for file in folder.glob("*.md") if _PAGE_NAME.fullmatch(file.name)}
         self.changed: dict[str, bytes | None] = {}
         """What each page that was written or deleted was before; None for a new one."""
         self.kept_uuids: dict[str, str] = {}
-        self.withheld: set[str] = set()
 
     def breaks(self, exchange: list[dict[str, Any]]) -> set[str]:
         """The requirements that the answers break."""
@@ -75,8 +93,8 @@ class Server:
 
     def _root(self, response: dict[str, Any]) -> Iterator[str]:
         body = _body(response).decode()
-        lists = response["status"] == 200 and all(name in body for name in self.pages)
-        if "index.md" in self.pages and not lists and body.encode() != self.pages["index.md"]:
+        listed = self.lists and response["status"] == 200 and all(name in body for name in self.pages)
+        if "index.md" in self.pages and not listed and body.encode() != self.pages["index.md"]:
             yield "T-5"
         is_html = response.get("headers", {}).get("Content-Type", "").startswith("text/html")
         titles = (Page(name, raw).title for name, raw in self.pages.items())
@@ -84,16 +102,14 @@ class Server:
             yield "S-11"
 
     def _archive(self, response: dict[str, Any]) -> Iterator[str]:
-        if response["status"] == 403:
-            return
         if response["status"] != 200:
-            yield "T-7"
+            yield from () if self.hidden else ("T-7",)
             return
         with zipfile.ZipFile(io.BytesIO(_body(response))) as archive:
             held = {name: archive.read(name) for name in archive.namelist()}
         if held.items() < self.pages.items():
             yield "T-7"
-        if self.withheld & held.keys():
+        if self.hidden & held.keys():
             yield "S-3"
 
     def _get(self, name: str, response: dict[str, Any]) -> Iterator[str]:
@@ -104,8 +120,8 @@ class Server:
         elif name not in self.pages:
             if status == 200:
                 yield "T-18" if name in self.changed else "T-6"
-        elif status == 403:
-            self.withheld.add(name)
+        elif name in self.hidden and status in (401, 403, 404):
+            return
         elif status != 200:
             yield "T-6"
             yield from self._why_not_given(Page(name, self.pages[name]))
@@ -261,10 +277,13 @@ class Server:
         else:
             self.changed[name] = self.pages.pop(name, None)
 
-    @staticmethod
-    def _may_write(request: dict[str, Any]) -> bool:
+    def _may_write(self, request: dict[str, Any]) -> bool:
         headers = request.get("headers", {})
-        return "Authorization" in headers or _LOOPBACK.fullmatch(headers.get("Host", "")) is not None
+        logins = (base64.b64encode(f"{name}:{word}".encode()).decode() for name, word in self.users.items())
+        return (
+            headers.get("Authorization") in {f"Basic {login}" for login in logins}
+            or _LOOPBACK.fullmatch(headers.get("Host", "")) is not None
+        )
 
     @staticmethod
     def _unauthorised(response: dict[str, Any]) -> Iterator[str]:

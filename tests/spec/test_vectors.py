@@ -9,6 +9,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +23,7 @@ from memoryfield.errors import ArchiveError
 from memoryfield.page import Page
 
 from .changes import broken_by_change
-from .exchanges import Server
+from .exchanges import Server, alternatives
 from .profile import broken_by_archive, content_hash
 
 SPEC = Path(__file__).parents[2] / "spec"
@@ -142,6 +143,16 @@ def test_a_search_finds_them(made: Path, case: Case) -> None:
             assert not found & set(search.get("absent", [])), search["q"]
 
 
+@cases_with("searches")
+def test_every_word_that_is_searched_for_stands_in_the_page(made: Path, case: Case) -> None:
+    with Field.open(location_of(folder_of(made, case))) as field:
+        for search in case.expect["searches"]:
+            for name in search["results"]:
+                page = field.read(name)
+                held = f"{name} {page.title} {page.summary} {page.body}".casefold()
+                assert all(word in held for word in search["q"].casefold().split()), search["q"]
+
+
 # validating
 
 
@@ -188,7 +199,8 @@ def test_severity_follows_the_key_word() -> None:
 
 @cases_with("exchange")
 def test_an_exchange(made: Path, case: Case) -> None:
-    assert Server(folder_of(made, case) / "field").breaks(case.expect["exchange"]) == case.breaks
+    for exchange in alternatives(case.expect["exchange"]):
+        assert Server(folder_of(made, case) / "field", case.expect.get("server", {})).breaks(exchange) == case.breaks
 
 
 CHANGES = [case for case in CASES if not case.expect.keys() & {"exchange", "faults", "pages"}]
@@ -243,16 +255,20 @@ def test_the_time_that_an_index_has(made: Path, case: Case) -> None:
 REQUIREMENTS = dict(re.findall(r"^- \*\*([A-Z]-\d+)\*\* (.*)", (SPEC / "memoryfield.md").read_text("utf-8"), re.M))
 
 
+README = (VECTORS / "README.md").read_text(encoding="utf-8")
+_IDENTIFIERS = r"[A-Z]-\d+(?:(?: to |, )[A-Z]-\d+)*"
+
+
+def identifiers(cell: str) -> Iterator[str]:
+    """The requirements in a cell such as `F-3 to F-6, F-9`."""
+    for letter, first, last in re.findall(r"([A-Z])-(\d+)(?: to [A-Z]-(\d+))?", cell):
+        yield from (f"{letter}-{number}" for number in range(int(first), int(last or first) + 1))
+
+
 def without_cases() -> dict[str, set[str]]:
     """The requirements that the README says have no case, and what is missing: keeps, breaks."""
-    text = (VECTORS / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([A-Z]-\d+)(?: to [A-Z]-(\d+))? \| ([a-z ]+) \| \S.*\|$", text, re.MULTILINE)
-    listed: dict[str, set[str]] = {}
-    for first, last, kinds in rows:
-        letter, number = first.split("-")
-        for each in range(int(number), int(last or number) + 1):
-            listed[f"{letter}-{each}"] = set(kinds.split(" and "))
-    return listed
+    rows = re.findall(rf"^\| ({_IDENTIFIERS}) \| ([a-z ]+) \| \S.*\|$", README, re.MULTILINE)
+    return {one: set(kinds.split(" and ")) for cell, kinds in rows for one in identifiers(cell)}
 
 
 def test_every_requirement_is_kept_and_broken_or_excused() -> None:
@@ -267,6 +283,15 @@ def test_every_requirement_is_kept_and_broken_or_excused() -> None:
         )
     }
     assert missing == excused
+
+
+def test_the_readme_says_where_each_fault_stands() -> None:
+    lines: dict[str, set[int]] = {}
+    for fault in (fault for case in CASES for fault in case.expect.get("faults", [])):
+        lines.setdefault(fault["requirement"], set()).add(fault["line"])
+    rows = re.findall(rf"^\| ({_IDENTIFIERS}) \| ([^|]+) \|$", README, re.MULTILINE)
+    of_the_file = {one: "line 0" in where for cell, where in rows for one in identifiers(cell)}
+    assert of_the_file == {requirement: found == {0} for requirement, found in lines.items()}
 
 
 def test_the_coverage_is_printed() -> None:
