@@ -212,10 +212,15 @@ def text() -> Files:
     yield from in_field("invalid/p-1-utf-16", green_tea=tea.encode("utf-16-le").join([b"\xff\xfe", b""]))
     yield from in_field("invalid/p-5-long-page", altitude_boiling=page(GLUE, body=long_body(220_000)))
     yield from in_field("invalid/p-9-byte-order-mark", green_tea="\ufeff" + tea)
+    yield from in_field("invalid/p-9-above-prose", green_tea="\ufeff# Green tea\n" + TEA.body)
     yield from in_field("invalid/p-10-escape", seasoning=pan.replace("smokes", "\x1b[31msmokes\x1b[0m"))
     yield from in_field("invalid/p-10-nul", seasoning=pan.replace("oil", "oil\0"))
     control = "\nSet it to 40\x7f degrees.\nWait.\fThen\x9b dry it.\nA tab\tis none.\n\nSource: tried, 2025.\n"
     yield from in_field("invalid/p-10-others", seasoning=page(PAN, body=control))
+    yield from in_field("invalid/p-10-a-c1-control", seasoning=pan.replace("oil", "\x9boil"))
+    yield from in_field("invalid/p-10-no-line-ends", seasoning=page(PAN, body=NO_LINE_ENDS))
+    separated = f"note: of April\u2028---\u2028\n\nThe oil is in [its page](oil.md).\n{PAN.body}"
+    yield from in_field("invalid/f-7-a-separator-is-no-line-end", seasoning=pan.split("---\n\n")[0] + separated)
     yield from in_field("valid/r-7-cr-lf", green_tea=tea.replace("\n", "\r\n"))
     yield from in_field("valid/r-7-cr", green_tea=tea.replace("\n", "\r"))
     mixed = "\nThe first line.\nThe second, from elsewhere.\r\nThe third.\n\nSource: a mail, 2025.\n"
@@ -239,6 +244,8 @@ def text() -> Files:
         "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645, Hebrew \u05ea\u05d4.\n\nSource: tried, 2025.\n"
     )
     yield from in_field("valid/s-6-in-their-place", green_tea=page(TEA, body=in_place))
+    yield from in_field("valid/s-6-flags-and-joiners", green_tea=page(TEA, body=JOINED))
+    yield from in_field("invalid/s-6-out-of-place", green_tea=page(TEA, body=OUT_OF_PLACE))
     key = "".join(hashlib.sha256(f"no key {number}".encode()).hexdigest() + "\n" for number in range(6))
     kind = "RSA PRIVATE KEY"  # in parts, so that no scanner stumbles over this file
     secret = f"\nThe door's key:\n\n-----BEGIN {kind}-----\n{key}-----END {kind}-----\n\nSource: the door.\n"
@@ -253,6 +260,28 @@ def text() -> Files:
     yield from in_field("valid/s-1-link-within-the-field", green_tea=tea)
     yield "valid/s-1-link-within-the-field/field/notes.txt", glue
     yield "valid/s-1-link-within-the-field/field/wood-glue.md", Link("notes.txt")
+    debris = "valid/a-11-debris-in-capitals/field"
+    yield f"{debris}/green-tea.md", tea
+    yield f"{debris}/tea.SYNC-CONFLICT-1.txt", "In capitals this is a file like any other.\n"
+    yield from ((f"{debris}/{name}", "x") for name in ("Desktop.ini", "thumbs.DB", ".ds_store"))
+
+
+NO_LINE_ENDS = (
+    "\nHeat it.\fWipe it.\x0bThree times.\n"
+    "Let it\x85cool.\n\nThe oil is in [its page](oil.md).\n\nSource: tried, 2025.\n"
+)
+JOINED = (
+    "\nFlags: \U0001f1ef\U0001f1f5, \U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f, "
+    "\U0001f3f3\ufe0f\u200d\U0001f308. A cook \U0001f469\U0001f3fd\u200d\U0001f373, a heart on fire "
+    "\u2764\ufe0f\u200d\U0001f525, a runner \U0001f3c3\u200d\u2640\ufe0f, Hindi \u0915\u094d\u200d\u0937, Sinhala "
+    "\u0dc1\u0dca\u200d\u0dbb\u0dd3, a keycap #\ufe0f\u20e3, a soft hy\u00adphen.\n\nSource: tried, 2025.\n"
+)
+
+OUT_OF_PLACE = (
+    "\nA joiner in ste\u200dam,\na selector after oil\ufe0f,\ntwo joiners in \U0001f469\u200d\u200d\U0001f373,\n"
+    "a flag without an end \U0001f3f4\U000e0067\U000e0062,\na soft hyphen\u00ad at the end of a word,\n"
+    "a grapheme joiner\u034f after a letter.\n\nSource: tried, 2025.\n"
+)
 
 
 def long_body(size: int) -> str:
@@ -294,6 +323,7 @@ def archives() -> Files:
     yield "invalid/a-1-cut-off/field.memoryfield.zip", sound[:-40]
     yield archive("invalid/a-1-wrong-checksum", green, seasoning._replace(crc=0))
     yield archive("invalid/a-2-another-name", green, seasoning, name="kitchen.zip")
+    yield archive("invalid/a-2-in-capitals", green, seasoning, name="kitchen.Memoryfield.zip")
     yield archive(
         "invalid/a-3-a-folder-in-the-archive", entry("kitchen/green-tea.md", tea), entry("kitchen/seasoning.md", pan)
     )
@@ -303,6 +333,7 @@ def archives() -> Files:
     yield archive("invalid/a-4-encrypted", green, seasoning._replace(flags=1, packed=noise * 4))
     yield archive("invalid/a-5-one-name-twice", green, entry("green-tea.md", pan), wood)
     yield archive("invalid/c-8-case", green, entry("Burner.svg", SVG), entry("burner.svg", SVG))
+    yield archive("valid/c-8-debris-in-capitals", entry("Desktop.ini", "x"), entry("desktop.ini", "x"), green)
     composed, decomposed = "caf\u00e9.svg", "cafe\u0301.svg"
     yield archive("invalid/c-8-normal-form", green, entry(decomposed, SVG), entry(composed, SVG))
     yield archive("invalid/c-8-pages", entry("Green-Tea.md", glue), green)
@@ -388,6 +419,8 @@ def indexes() -> Files:
     more = "CREATE TABLE memo (words TEXT); INSERT INTO memo VALUES ('tables of one''s own may be there');"
     yield from folder("valid/x-3-two-indexes", **{name: sound, MINILM[0]: make_index(*small, after=more)})
     yield archive("valid/x-9-an-archive-with-its-index", sound)
+    entries = entry("empty.md", b""), entry("green-tea.md", tea), entry(name, sound), entry("seasoning.md", pan)
+    yield "invalid/p-8-empty-beside-an-index/field.memoryfield.zip", make_zip(*entries)
     liar = rows[0]._replace(frontmatter='{"title": "How hot is the water for black tea?"}')
     yield archive("valid/x-11-an-index-that-tells-otherwise", make_index(liar, rows[1]))
     yield from folder("invalid/x-11-answered-from-the-index", **{name: make_index(liar, rows[1])})
@@ -413,6 +446,8 @@ def indexes() -> Files:
     gone = row("wood-glue.md", glue, GLUE, 2, size)
     yield from folder("invalid/x-8-a-page-that-is-gone", **{name: make_index(*rows, gone)})
     yield archive("invalid/x-8-gone-in-an-archive", make_index(*rows, gone))
+    case, no_page = "invalid/x-8-a-file-that-is-no-page", gone._replace(filename="wood-glue.txt")
+    yield from folder(case, **{name: make_index(*rows, no_page), "wood-glue.txt": glue.encode()})
     stale = rows[1]._replace(sha256_hash=hashlib.sha256(b"as it was in April").digest())
     yield archive("invalid/x-9-behind-its-pages", make_index(rows[0], stale))
     yield archive("invalid/x-9-a-page-is-missing", make_index(rows[0]))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from memoryfield.page import Page
 
-_DEBRIS = re.compile(r".*\.sync-conflict-.*|.*~|\..*|desktop\.ini|thumbs\.db", re.IGNORECASE)
+_DEBRIS = re.compile(r".*\.sync-conflict-.*|.*~|\..*|(?i:desktop\.ini|thumbs\.db)")
 
 
 def broken_by_archive(location: Path, scratch: Path) -> set[str]:
