@@ -268,11 +268,13 @@ def key_places(text: str, block: Block, root: "Node | None" = None) -> dict[str,
         breaks = [0, *(match.end() for match in _BREAK.finditer(text, 0, block.end))]
         done = 0
         for key, value in pairs:
-            span = (
-                _span(source, key, value) if isinstance(key, yaml.ScalarNode) and key.start_mark.index >= done else None
-            )
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            name = key_of(key)
+            places.pop(name, None)
+            span = _span(source, key, value) if key.start_mark.index >= done else None  # else the key is an alias
             if span:
-                places[key_of(key)] = _key_place(breaks, block.start, source, key, span)
+                places[name] = _key_place(breaks, block.start, source, key, span)
                 done = span[1]
     except YamlError:
         return {}
