@@ -11,7 +11,7 @@ from typing import Any
 
 from .blocks import Block, find_block, newline_of, place
 from .dates import moment_of
-from .frontmatter import KeyPlace, Problem, Reading, key_places, known_lines, read_block, yaml_features
+from .frontmatter import KeyPlace, Problem, Reading, key_places, read_block, yaml_features
 from .names import stem
 from .safe_yaml import Feature
 
@@ -20,7 +20,9 @@ __all__ = ["Page", "Problem", "now", "with_block_of", "with_filled_frontmatter",
 _BOM = "\ufeff"
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)$")
 _SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
-_NO_PARAGRAPH = re.compile(r" {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}[ \t])|\t| {4}")
+_NO_PARAGRAPH = re.compile(r" {0,3}(?:>|#{1,6}[ \t])|\t| {4}")
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=\S)|[ \t])")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
@@ -180,33 +182,40 @@ class Page:
 
     def _text_of(self, key: str) -> str:
         value = self.frontmatter.get(key)
-        if isinstance(value, bool | int | float) and self.block is not None and self.block.kind == "yaml":
-            source = self.text[self.block.start : self.block.end]
-            value = known_lines(source).get(key, value)  # `title: Yes`, as written
+        if isinstance(value, bool | int | float) and (written := self.key_places.get(key)):
+            value = written.source  # `title: Yes`
         return "" if value is None or isinstance(value, dict | list) else " ".join(str(value).split())
 
 
 def headings(body: str) -> Iterator[tuple[int, str]]:
-    """The headings of Markdown text outside fenced code: line (from 1) and text."""
-    fence = previous = ""
-    for number, line in enumerate(body.splitlines(), 1):
-        if not line:
-            previous = ""
-            continue
+    """The headings of Markdown text outside fenced code, lists and quotes: line (from 1) and text."""
+    fence = ""
+    indent = 0  # of what a list item holds
+    paragraph: list[str] = []
+    for number, match in enumerate(_LINE.finditer(body), 1):
+        line = match[0].rstrip("\r\n")
         if mark := _FENCE.match(line):
             if not fence:
                 fence = mark[1]
             elif mark[1].startswith(fence) and set(line.strip(" \t")) == {fence[0]}:
                 fence = ""
-            previous = ""
+            paragraph = []
             continue
         if fence:
             continue
+        if item := _ITEM.match(line):
+            indent, paragraph = len(item[0]), []
+            continue
+        if line.strip() and len(line) - len(line.lstrip(" ")) < indent:
+            indent = 0
+        if indent:
+            continue
         if (heading := _HEADING.match(line)) and (text := _without_closing(heading[1])):
             yield number, text
-        elif previous.strip() and _SETEXT.match(line) and not _NO_PARAGRAPH.match(previous):
-            yield number - 1, previous.strip()
-        previous = line
+        elif paragraph and _SETEXT.match(line):
+            yield number - len(paragraph), " ".join(paragraph)
+        is_text = line.strip() and not _NO_PARAGRAPH.match(line) and not _SETEXT.match(line)
+        paragraph = [*paragraph, line.strip()] if is_text else []
 
 
 def _without_closing(heading: str) -> str:

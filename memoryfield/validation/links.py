@@ -36,11 +36,25 @@ def links(text: str) -> Iterator[Link]:
     if "](" not in text and "]:" not in text:
         return
     visible = _without_code(text)
-    found = [*_INLINE.finditer(visible), *_REFERENCE.finditer(visible)]
+    inline = (match for match in _INLINE.finditer(visible) if _is_open(visible, match.start()))
+    found = [*inline, *_REFERENCE.finditer(visible)]
     for match in sorted(found, key=lambda match: match.start()):
         group = "pointed" if match["pointed"] is not None else "plain"
         target = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", match[group])
         yield Link(unquote(target), match.start(group), match.end(group), _page(target))
+
+
+_MAX_LABEL = 1000
+"""So many characters of a link's text are looked at."""
+
+
+def _is_open(text: str, end: int) -> bool:
+    """Whether a bracket that is not escaped opens the one that closes at `end`."""
+    least = max(0, end - _MAX_LABEL)
+    start = text.rfind("[", least, end)
+    while start > 0 and text[start - 1] == "\\":
+        start = text.rfind("[", least, start)
+    return start >= 0
 
 
 def _page(target: str) -> str | None:

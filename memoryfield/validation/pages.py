@@ -125,6 +125,7 @@ def dates(page: Page, *, now_ns: int) -> Iterator[Fault]:
     moments: dict[str, int | None] = {}
     for key in ("created", "updated"):
         value = page.frontmatter.get(key)
+        value = value.strip() if isinstance(value, str) else value  # a block scalar ends with a line end
         if value is None or value == "":
             continue
         if not _is_quoted(page, key):
@@ -215,9 +216,12 @@ def headline(page: Page) -> Iterator[Fault]:
 def _is_first_level(page: Page) -> bool:
     """Whether the first heading is one of the first level."""
     number, _ = next(headings(page.body))
-    lines = page.body.splitlines()
-    first, below = lines[number - 1].strip(), "".join(lines[number : number + 1]).strip()
-    return first.startswith(("# ", "#\t")) or (not first.startswith("#") and below.startswith("="))
+    lines = re.split(r"\r\n?|\n", page.body)
+    first = lines[number - 1].strip()
+    if first.startswith("#"):
+        return first.startswith(("# ", "#\t"))
+    below = next(line for line in lines[number:] if re.fullmatch(r" {0,3}(=+|-+)[ \t]*", line))
+    return below.strip().startswith("=")
 
 
 def _bare(text: str) -> str:

@@ -22,6 +22,7 @@ from memoryfield.validation.links import links
         ("[a](old%20woks.md)", "old woks.md"),
         ("[a](a(b).md)", "a(b).md"),
         (r"[a](a\(b.md)", "a(b.md"),
+        (r"[a \[b](woks.md)", "woks.md"),
         ("![a](woks.png)", "woks.png"),
         ("[**a** [b]](woks.md)", "woks.md"),
         ("[a]: woks.md", "woks.md"),
@@ -55,6 +56,7 @@ def test_a_link_is_found_with_its_place(text: str, target: str) -> None:
         "[a] (woks.md)",
         "a]b",
         "[a]()",
+        r"\[a](woks.md)",
     ],
 )
 def test_what_is_no_link_is_not_found(text: str) -> None:
