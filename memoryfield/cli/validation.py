@@ -98,9 +98,10 @@ def _report(
     given: list[str] | None, select: list[str], ignore: list[str], form: Format, fixed: list[dict[str, Any]] | None
 ) -> "list[Fault]":
     """Validate, print what was found (and in JSON what was `fixed`), and hand it on."""
-    from ..validation import formats, no_archive, secrets
+    from ..validation import chosen, formats, no_archive, secrets
 
     location = Path(location_of(given))
+    chosen(select, ignore)  # wrong identifiers are wrong usage, also where there is nothing to validate
     try:
         with Field.open(location) as opened, progress_bar("checking") as progress:
             name, pages = opened.name, len(opened.entries())

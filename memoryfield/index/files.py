@@ -23,7 +23,7 @@ def index_files(container: Container) -> dict[str, str]:
     found: dict[str, str] = {}
     names = [name for name in container.names() if name.endswith(INDEX_SUFFIX)]
     for name in sorted(filter(is_index, names)):
-        if not _is_file(container, name):
+        if not is_file(container, name):
             continue
         code = code_of(name)
         if code not in found or name == code + INDEX_SUFFIX:
@@ -32,7 +32,8 @@ def index_files(container: Container) -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda item: (order.get(item[0], len(order)), item[0])))
 
 
-def _is_file(container: Container, name: str) -> bool:
+def is_file(container: Container, name: str) -> bool:
+    """Whether a file of the field has this name, and not something else, such as a folder or a pipe."""
     try:
         container.entry(name)
     except (OSError, PageNameError):  # a folder, a link that leads outside, a strange name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .report import Fault
-from .requirements import Requirement, explain, requirements
+from .requirements import Requirement, chosen, explain, requirements
 from .rules import no_archive, validate
 
-__all__ = ["Fault", "Requirement", "explain", "no_archive", "requirements", "validate"]
+__all__ = ["Fault", "Requirement", "chosen", "explain", "no_archive", "requirements", "validate"]

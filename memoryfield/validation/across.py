@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from ..blocks import place
 from ..page import Page
 from .links import links
 from .pages import at_key, is_uuid
@@ -13,8 +14,12 @@ from .report import Fault
 
 LISTED_AT_LEAST = 10
 """index.md is taken for a catalogue if it names so many pages, and more than half of all."""
+MAX_LINKS = 20
+"""Of a page, so many links that lead nowhere are reported; then how many more there are."""
 NAMED = 3
 """So many names a message lists."""
+
+_NAME = re.compile(r"(?<![a-z0-9-])[a-z0-9-]+\.md")  # begun once in each run of such characters, however long
 
 
 class Across:
@@ -39,8 +44,8 @@ class Across:
             yield from self._catalogue(page)
         for one in page.supersedes:
             if is_uuid(one):
-                place = at_key(page, "supersedes", "K-6", f"no page of this field has the uuid {one}")
-                self._supersedes.setdefault(page.uuid, []).append((one, place))
+                given = at_key(page, "supersedes", "K-6", f"no page of this field has the uuid {one}")
+                self._supersedes.setdefault(page.uuid, []).append((one, given))
 
     def _shared(self, page: Page) -> Iterator[Fault]:
         """F-13, R-1 and R-5."""
@@ -59,21 +64,19 @@ class Across:
 
     def _links(self, page: Page) -> Iterator[Fault]:
         """L-1."""
-        body = page.body
-        for link in links(body):
-            target = link.page
-            if target is None or target in self._names:
-                continue
-            place = len(page.text) - len(body) + link.start
-            line = page.text.count("\n", 0, place) + 1
-            near = self._folded.get(target.lower())
-            message = f"leads to {target}, which is not there" + (f" ({near} is)" if near else "")
-            yield Fault(page.filename, line, place - page.text.rfind("\n", 0, place), "L-1", message)
+        start = len(page.text) - len(page.body)
+        broken = [link for link in links(page.body) if link.page is not None and link.page not in self._names]
+        for link in broken[:MAX_LINKS]:
+            near = self._folded.get(str(link.page).lower())
+            message = f"leads to {link.page}, which is not there" + (f" ({near} is)" if near else "")
+            yield Fault(page.filename, *place(page.text, start + link.start), "L-1", message)
+        if len(broken) > MAX_LINKS:
+            yield Fault(page.filename, 0, 0, "L-1", f"and {len(broken) - MAX_LINKS:,} more links like these")
 
     def _catalogue(self, page: Page) -> Iterator[Fault]:
         """I-1 and I-2."""
         others = self._names - {"index.md", "listing.md"}
-        named = {link.page for link in links(page.body)} | set(re.findall(r"[a-z0-9-]+\.md", page.body))
+        named = {link.page for link in links(page.body)} | set(_NAME.findall(page.body))
         listed = others & named
         if page.filename == "listing.md":
             if missing := sorted(others - listed):
@@ -127,8 +130,9 @@ def in_circles(targets: dict[str, list[str]]) -> set[str]:
                 if path:
                     low[path[-1][0]] = min(low[path[-1][0]], low[node])
                 if low[node] == number[node]:
-                    members = component[component.index(node) :] if component[-1] != node else [node]
-                    del component[-len(members) :]
+                    members = [component.pop()]
+                    while members[-1] != node:
+                        members.append(component.pop())
                     waiting.difference_update(members)
                     if len(members) > 1 or node in targets.get(node, ()):
                         found.update(members)

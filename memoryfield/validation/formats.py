@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -93,13 +94,13 @@ def _rule(requirement: Requirement) -> dict[str, Any]:
 
 def _result(location: Path, fault: Fault, place: int) -> dict[str, Any]:
     in_archive = location.is_file()
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(location, "" if in_archive else fault.filename)}}
+    region: dict[str, Any] = {"startLine": 1}  # GitHub wants a line, also for what is about a whole file
     if fault.line and not in_archive:
-        region: dict[str, Any] = {"startLine": fault.line}
+        region["startLine"] = fault.line
         region |= {"startColumn": fault.column} if fault.column else {}
         region |= {"snippet": {"text": fault.source}} if fault.source else {}
-        physical["region"] = region
-    where: dict[str, Any] = {"physicalLocation": physical}
+    artifact = {"uri": _uri(location, "" if in_archive else fault.filename)}
+    where: dict[str, Any] = {"physicalLocation": {"artifactLocation": artifact, "region": region}}
     if fault.filename and in_archive:
         where["logicalLocations"] = [{"name": fault.place, "kind": "member"}]
     identity = "\0".join((fault.requirement, fault.filename, fault.source or fault.message))
@@ -115,4 +116,4 @@ def _result(location: Path, fault: Fault, place: int) -> dict[str, Any]:
 
 def _uri(location: Path, filename: str) -> str:
     path = location / filename if filename else location
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import apsw
 
@@ -12,7 +13,7 @@ from .. import names
 from ..containers import Container
 from ..embedders import MODELS, code_of_spec, dimensions_of
 from ..embedders.specs import begins_with
-from ..index.files import code_of
+from ..index.files import code_of, is_file
 from ..index.schema import PAGES_COLUMNS
 from .across import some
 from .report import Fault
@@ -35,7 +36,7 @@ def indexes(container: Container, hashes: dict[str, bytes]) -> Iterator[Fault]:
         if _TEXTUAL.search(name) and any(begins_with(name, model) for model in MODELS):
             yield Fault(name, 0, 0, "X-5", "is a vector index in a textual format")
     seen = False
-    for name in filter(names.is_index, found):
+    for name in (name for name in found if names.is_index(name) and is_file(container, name)):
         faults, is_index = _index(container, name, hashes)
         seen = seen or is_index
         yield from faults
@@ -60,7 +61,7 @@ def _index(container: Container, name: str, hashes: dict[str, bytes]) -> tuple[l
         return [Fault(name, 0, 0, "X-10", f"cannot be read: {error.strerror or error}")], True
     except apsw.BusyError:
         return [], True  # somebody writes to it
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         return [Fault(name, 0, 0, "X-10", f"is no sound SQLite database: {error}")], True
 
 
@@ -68,16 +69,25 @@ def _open(container: Container, name: str) -> apsw.Connection:
     """A database, read-only; out of an archive, in memory. Nothing in it may read beyond it, or run."""
     path = container.local_path(name)
     if path is None:
-        content = container.read(name)
         connection = apsw.Connection(":memory:")
-        connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
+        if content := container.read(name):
+            connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
     else:
-        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        how = "?immutable=1" if _is_at_rest(path) else ""
+        uri = path.absolute().as_uri() + how
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.set_busy_timeout(2_000)
     connection.pragma("mmap_size", 1 << 30)
     return connection
+
+
+def _is_at_rest(path: Path) -> bool:
+    """Whether a database keeps a write-ahead log, and none is there: SQLite would make one to read, and leave it."""
+    with path.open("rb") as file:
+        is_wal = file.read(20)[18:] == b"\x02\x02"
+    return is_wal and not path.with_name(path.name + "-wal").exists()
 
 
 def _checked(
@@ -98,7 +108,7 @@ def _checked(
         return
     for (problem,) in connection.execute("PRAGMA quick_check(1)"):
         if problem != "ok":
-            yield Fault(name, 0, 0, "X-10", f"is damaged: {problem}")
+            yield Fault(name, 0, 0, "X-10", f"is damaged: {problem.splitlines()[-1]}")
             return
     yield from _rows(connection, name, container, hashes)
 

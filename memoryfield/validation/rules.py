@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -9,11 +10,12 @@ from functools import partial
 from hashlib import sha256
 
 from .. import names
+from ..blocks import BREAK
 from ..containers import Container
 from ..containers.archive import ArchiveContainer
 from ..errors import PageNameError
 from ..page import Page
-from . import pages, secrets, text
+from . import addressing, pages, secrets, text
 from .across import Across
 from .indexes import indexes
 from .layout import layout, odd_entries
@@ -24,6 +26,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of pages that were looked at, and of all."""
 Rule = Callable[[Page], Iterator[Fault]]
 MAX_SOURCE_CHARS = 200
+_LINE_END = re.compile(BREAK)
 _FIRST_RULES: tuple[Rule, ...] = (pages.name, pages.encoding)
 """What can be said of a page that is no text."""
 
@@ -106,7 +109,7 @@ def _page_rules(wanted: frozenset[str]) -> list[Rule]:
         text.hidden_characters,
     ]
     if "R-6" in wanted:
-        rules.append(text.addresses_a_model)
+        rules.append(addressing.addresses_a_model)
     if "S-7" in wanted and secrets.is_installed():
         rules.append(secrets.secrets)
     return rules
@@ -117,8 +120,8 @@ def _with_sources(page: Page, found: list[Fault]) -> Iterator[Fault]:
     if not any(fault.column for fault in found):
         yield from found
         return
-    lines = page.text.split("\n")
+    lines = _LINE_END.split(page.text)
     for fault in found:
-        source = lines[fault.line - 1].rstrip("\r") if fault.column and fault.line <= len(lines) else ""
+        source = lines[fault.line - 1] if fault.column and fault.line <= len(lines) else ""
         start = max(0, min(fault.column - MAX_SOURCE_CHARS // 2, len(source) - MAX_SOURCE_CHARS))
         yield replace(fault, source=source[start : start + MAX_SOURCE_CHARS]) if source else fault

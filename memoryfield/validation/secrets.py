@@ -1,20 +1,82 @@
-"""S-7: secrets in the open, found with detect-secrets where that is installed (the extra `secrets`)."""
+"""S-7: secrets in the open, found with detect-secrets where that is installed (the extra `secrets`).
+
+Its patterns are many, and slow over much prose. So a page is asked first for what no match can do
+without: nearly all tokens are one long word, and hold a few letters that hardly any other word does.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..page import Page
 from .report import Fault
+from .text import by_line
 
 HINT = "pip install 'memoryfield-cli[secrets]'"
 EXCLUDED = {"IPPublicDetector", "KeywordDetector", "Base64HighEntropyString", "HexHighEntropyString"}
 """What these take for a secret is, in prose, nearly always none: addresses, the word "password", hashes."""
+
+LONG_WORD = 11
+"""Characters."""
+MAX_CHARS = 8192
+"""So much is looked at of one word, or of one line: some patterns take quadratic time."""
+
+
+class Signs(NamedTuple):
+    """What every match of a detector holds one of, in lowercase: in a long word, or anywhere."""
+
+    words: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    run: bool = False
+    """Else a long word holds what `_LONG_RUN` describes."""
+    is_word: bool = True
+    """Whether a match is one long word; otherwise it may hold spaces, or be short."""
+
+
+_SIGNS = {
+    "ArtifactoryDetector": Signs(("akc", "ap")),
+    "AWSKeyDetector": Signs(("a3t", "abia", "acca", "akia", "asia"), ("aws",), is_word=False),
+    "AzureStorageKeyDetector": Signs(("accountkey=",)),
+    "BasicAuthDetector": Signs((), ("://",), is_word=False),
+    "CloudantDetector": Signs(run=True, is_word=False),
+    "DiscordBotTokenDetector": Signs((".",)),
+    "GitHubTokenDetector": Signs(("gh",)),
+    "GitLabTokenDetector": Signs(("gl", "gr1348941")),
+    "IbmCloudIamDetector": Signs(run=True, is_word=False),
+    "IbmCosHmacDetector": Signs(run=True, is_word=False),
+    "JwtTokenDetector": Signs(("eyj",)),
+    "MailchimpDetector": Signs(("-us",)),
+    "NpmDetector": Signs((":_authtoken=",), is_word=False),
+    "OpenAIDetector": Signs(("sk-",)),
+    "PrivateKeyDetector": Signs(("putty-user-key-file-2",), ("private key",), is_word=False),
+    "PypiTokenDetector": Signs(("pypi-",)),
+    "SendGridDetector": Signs(("sg.",)),
+    "SlackDetector": Signs(("hooks.slack",), ("xox",), is_word=False),
+    "SoftlayerDetector": Signs(run=True, is_word=False),
+    "SquareOAuthDetector": Signs(("sq0csp-",)),
+    "StripeDetector": Signs(("k_live_",)),
+    "TelegramBotTokenDetector": Signs((":",)),
+    "TwilioKeyDetector": Signs(("ac", "sk")),
+}
+"""By the detector's name. One that is not here is run over every line of every page."""
+_LONG_RUN = re.compile(r"[a-z]{24}|[\w-]{44}")
+"""In lowercase, the keys that some detectors find beside a word such as `token`."""
+_PLACEHOLDERS = re.compile(r"<.*>|(?:user)?(?:pass(?:word|wd)?|pwd|secret|token|key)|x+|\.+|…|example|changeme", re.I)
+
+
+class Shape(NamedTuple):
+    """What a detector looks for: what it calls it, its patterns, and what a page needs to hold for a match."""
+
+    kind: str
+    patterns: tuple[re.Pattern[str], ...]
+    signs: Signs | None
+    is_valid: Callable[[str], bool] | None
+    """Says of a match whether it is one at all, where the shape alone does not tell."""
 
 
 def is_installed() -> bool:
@@ -30,25 +92,62 @@ def require() -> None:
 
 def secrets(page: Page) -> Iterator[Fault]:
     """S-7: private keys and tokens of a well-known shape. What was found is not repeated in the message."""
-    text, seen = page.text, set()
-    for kind, pattern in _shapes():
-        for match in pattern.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            if (line, kind) not in seen:
-                seen.add((line, kind))
-                column = match.start() - text.rfind("\n", 0, match.start())
-                yield Fault(page.filename, line, column, "S-7", f"looks like a secret: {kind}")
+    words = "\n".join(["", *[word[:MAX_CHARS] for word in page.text.split() if len(word) >= LONG_WORD], ""])
+    folded_words, folded = words.casefold(), page.text.casefold()
+    has_run = _LONG_RUN.search(folded_words) is not None
+    found: list[tuple[int, str]] = []
+    for shape in _shapes():
+        signs = shape.signs
+        if (
+            signs is None
+            or (has_run and signs.run)
+            or any(map(folded_words.__contains__, signs.words))
+            or any(map(folded.__contains__, signs.text))
+        ):
+            places = _in_words(page.text, words, shape) if signs and signs.is_word else _in_lines(page.text, shape)
+            found += ((at, f"looks like a secret: {shape.kind}") for at in places)
+    yield from by_line(page, "S-7", sorted(found))
+
+
+def _in_words(text: str, words: str, shape: Shape) -> Iterator[int]:
+    """Where matches begin that are words of a text."""
+    for pattern in shape.patterns:
+        at = 0
+        for match in pattern.finditer(words):
+            at = text.index(match[0].strip(), at)
+            if _is_meant(match, shape):
+                yield at
+            at += 1
+
+
+def _in_lines(text: str, shape: Shape) -> Iterator[int]:
+    """Where matches begin, each line by itself."""
+    signs = (*shape.signs.words, *shape.signs.text) if shape.signs else ()
+    start = 0
+    for line in text.splitlines(keepends=True):
+        if not signs or any(map(line.casefold().__contains__, signs)):
+            matches = (match for pattern in shape.patterns for match in pattern.finditer(line[:MAX_CHARS]))
+            yield from (start + match.start() for match in matches if _is_meant(match, shape))
+        start += len(line)
+
+
+def _is_meant(match: re.Match[str], shape: Shape) -> bool:
+    """Whether a match is more than the shape of a token, or a placeholder for a password."""
+    if shape.is_valid is not None and not shape.is_valid(match[0]):
+        return False
+    return not (match.re.groups and match[1] and _PLACEHOLDERS.fullmatch(match[1]))
 
 
 @cache
-def _shapes() -> list[tuple[str, re.Pattern[str]]]:
-    """What each detector looks for, and what it calls it."""
+def _shapes() -> list[Shape]:
+    """What each detector looks for."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.plugins.base import RegexBasedDetector
 
-    found: list[tuple[str, re.Pattern[str]]] = []
+    found: list[Shape] = []
     detectors: dict[str, Any] = get_mapping_from_secret_type_to_class()
     for kind, detector in sorted(detectors.items()):
         if issubclass(detector, RegexBasedDetector) and detector.__name__ not in EXCLUDED:
-            found += [(kind, pattern) for pattern in detector.denylist]
+            is_valid = getattr(detector, "is_formally_valid", None)
+            found.append(Shape(kind, tuple(detector.denylist), _SIGNS.get(detector.__name__), is_valid))
     return found

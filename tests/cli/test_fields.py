@@ -1,8 +1,7 @@
-"""The commands on a field as a whole: create, info, validate."""
+"""The commands on a field as a whole: create, info."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -137,63 +136,3 @@ def test_info_of_an_empty_field(tmp_path: Path) -> None:
     told = forked("info", "--json", "-f", tmp_path).json
     assert (told["pages"], told["bytes"], told["largest"]) == (0, 0, None)
     assert "0 pages" in forked("info", "-f", tmp_path).out
-
-
-# validate
-
-
-def test_a_good_field_has_no_faults(kitchen: Path) -> None:
-    run = forked("validate", cwd=kitchen)
-    assert (run.code, run.out) == (0, "")
-    assert "3 pages" in run.err
-    assert forked("validate", "--json", cwd=kitchen).json == {
-        "field": "kitchen",
-        "pages": 3,
-        "errors": 0,
-        "warnings": 0,
-        "faults": [],
-    }
-
-
-def test_every_fault_of_every_page_is_told_with_its_place(kitchen: Path) -> None:
-    write_page(kitchen, "My Notes.md", "# Mine\n")
-    write_page(kitchen, "latin.md", b"caf\xe9\n")
-    write_page(kitchen, "open.md", "---\ntitle: never closed\n")
-    write_page(kitchen, "twin.md", PAGES["woks.md"].replace("2026-01-01T00:00:00Z", "yesterday"))
-    run = forked("validate", cwd=kitchen)
-    assert run.code == 1
-    assert re.search(r"^My Notes\.md: error: ", run.out, re.MULTILINE)
-    assert re.search(r"^latin\.md:1: error: .*UTF-8", run.out, re.MULTILINE)
-    assert re.search(r"^open\.md:1: \w+: .*not closed", run.out, re.MULTILINE)
-    assert re.search(r"^twin\.md:4: error: .*woks\.md", run.out, re.MULTILINE) or re.search(
-        r"^woks\.md:4: error: .*twin\.md", run.out, re.MULTILINE
-    )
-    assert re.search(r"^twin\.md:5: \w+: .*created", run.out, re.MULTILINE)
-    told = forked("validate", "--json", cwd=kitchen).json
-    assert told["pages"] == 7
-    assert told["errors"] == sum(fault["severity"] == "error" for fault in told["faults"]) >= 3
-    assert told["warnings"] == sum(fault["severity"] == "warning" for fault in told["faults"]) >= 2
-    assert len(told["faults"]) == len(run.out.splitlines())
-    assert all(set(fault) == {"filename", "line", "severity", "message"} for fault in told["faults"])
-
-
-def test_warnings_alone_are_no_failure(kitchen: Path) -> None:
-    write_page(kitchen, "plain.md", "# A page without frontmatter\n\nText.\n")
-    run = forked("validate", cwd=kitchen)
-    assert run.code == 0
-    assert "plain.md:1: warning:" in run.out
-
-
-def test_an_empty_field_is_not_valid(tmp_path: Path) -> None:
-    run = forked("validate", "-f", tmp_path)
-    assert run.code == 1
-    assert "error" in run.out
-
-
-def test_a_link_that_leads_outside_is_reported_and_not_read(kitchen: Path) -> None:
-    (kitchen.parent / "secret.md").write_text("secret words", encoding="utf-8")
-    (kitchen / "link.md").symlink_to(kitchen.parent / "secret.md")
-    run = forked("validate", cwd=kitchen)
-    assert run.code == 1
-    assert "link.md" in run.out
-    assert forked("read", "link", cwd=kitchen).out == ""
