@@ -55,8 +55,8 @@ def test_every_command_understands_a_page_alike(shelf: Path, index: str) -> None
     assert {page["filename"]: (page["title"], page["summary"]) for page in listed} == expected
     assert {page["filename"]: (page["title"], page["summary"]) for page in found} == expected
     by_name = {page.filename: page.frontmatter for page in pages}
-    assert {page["filename"]: page["frontmatter"] for page in read} == by_name
-    assert {page["filename"]: page["frontmatter"] for page in found} == by_name
+    assert {page["filename"]: page["frontmatter"] or {} for page in read} == by_name
+    assert {page["filename"]: page["frontmatter"] or {} for page in found} == by_name
     woks = memoryfield("search", "-f", shelf, "--json", *everything, "--where", "title=Woks", "marmalade").json
     assert {page["filename"] for page in woks["results"]} == {
         page.filename for page in pages if page.frontmatter.get("title") == "Woks"
