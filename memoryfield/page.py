@@ -214,8 +214,10 @@ def headings(body: str) -> Iterator[tuple[int, str]]:
             yield number, text
         elif paragraph and _SETEXT.match(line):
             yield number - len(paragraph), " ".join(paragraph)
-        is_text = line.strip() and not _NO_PARAGRAPH.match(line) and not _SETEXT.match(line)
-        paragraph = [*paragraph, line.strip()] if is_text else []
+        if line.strip() and not _NO_PARAGRAPH.match(line) and not _SETEXT.match(line):
+            paragraph.append(line.strip())
+        else:
+            paragraph = []
 
 
 def _without_closing(heading: str) -> str:

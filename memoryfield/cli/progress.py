@@ -7,8 +7,12 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(doing: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal: pages, pages a second, time left. `doing` stands before it."""
+def progress_bar(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal: pages, pages a second, time left. `doing` stands before it.
+
+    Args:
+        at_once: show it before anything is done, and not only when the first progress is told.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -22,12 +26,18 @@ def progress_bar(doing: str) -> Iterator[Callable[[int, int], None] | None]:
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=None, rate="")
-        start = time.monotonic()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(doing, total=None, rate="")
+    start = time.monotonic()
 
-        def show(done: int, total: int) -> None:
-            rate = done / max(1e-9, time.monotonic() - start)
-            bar.update(task, completed=done, total=total, rate=f"{rate:.1f} pages/s")
+    def show(done: int, total: int) -> None:
+        bar.start()
+        rate = done / max(1e-9, time.monotonic() - start)
+        bar.update(task, completed=done, total=total, rate=f"{rate:.1f} pages/s")
 
+    if at_once:
+        bar.start()
+    try:
         yield show
+    finally:
+        bar.stop()

@@ -103,7 +103,7 @@ def _report(
     location = Path(location_of(given))
     chosen(select, ignore)  # wrong identifiers are wrong usage, also where there is nothing to validate
     try:
-        with Field.open(location) as opened, progress_bar("checking") as progress:
+        with Field.open(location) as opened, progress_bar("checking", at_once=False) as progress:
             name, pages = opened.name, len(opened.entries())
             faults = opened.validate(select=select, ignore=ignore, progress=progress)
     except ArchiveError as error:

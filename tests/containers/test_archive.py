@@ -197,7 +197,8 @@ def test_links_and_special_files_are_skipped_with_a_reason(tmp_path: Path, kind:
     add_special(path, "link.md", kind | 0o777)
     container = ArchiveContainer(path)
     assert content_of(container) == PAGES
-    assert [(item.name, item.reason) for item in container.skipped()] == [("link.md", "is not a regular file")]
+    reason = "is a link, which is not followed" if kind == stat.S_IFLNK else "is not a regular file"
+    assert [(item.name, item.reason) for item in container.skipped()] == [("link.md", reason)]
     with pytest.raises(FileNotFoundError):
         container.read("link.md")
 
@@ -434,7 +435,8 @@ def test_a_damaged_entry_cannot_be_read_and_spoils_only_itself(archive: Path, da
     assert container.read("炭素.md") == PAGES["炭素.md"]
     field = Field(container)
     assert [page.filename for page in field.pages()] == ["index.md", "炭素.md"]
-    assert [fault.filename for fault in field.validate() if "cannot be read" in fault.message] == ["woks.md"]
+    unreadable = [fault.filename for fault in field.validate(select=["A"])]
+    assert unreadable == ["woks.md"]
     assert [hit.filename for hit in field.search("pans", mode="keyword").results] == ["index.md"]
 
 
