@@ -9,11 +9,21 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from .blocks import Block, find_block, newline_of, place
 from .dates import moment_of
-from .frontmatter import KeyPlace, Problem, Reading, key_places, read_block, yaml_features
+from .frontmatter import (
+    Block,
+    Feature,
+    KeyPlace,
+    Problem,
+    Reading,
+    find_block,
+    key_places,
+    newline_of,
+    place,
+    read_block,
+    yaml_features,
+)
 from .names import stem
-from .safe_yaml import Feature
 
 __all__ = ["Page", "Problem", "now", "with_block_of", "with_filled_frontmatter", "with_keys"]
 
@@ -238,7 +248,7 @@ def with_keys(page: Page, **values: str) -> bytes | None:
     Returns:
         None where the frontmatter cannot be edited safely (it is broken, or not UTF-8).
     """
-    from .rewriting import set_keys
+    from .frontmatter.rewriting import set_keys
 
     if not page.is_utf8 or page.block is None:
         return None
@@ -264,7 +274,7 @@ def with_filled_frontmatter(page: Page, *, title: str = "", summary: str = "", k
     if not page.is_utf8:
         return page.raw
     if not page.has_frontmatter:
-        from .rewriting import new_block
+        from .frontmatter.rewriting import new_block
 
         newline = newline_of(page.text)
         gap = "" if not page.text or page.text.startswith(("\n", "\r")) else newline

@@ -12,8 +12,8 @@ from memoryfield.index.sync import sync
 from memoryfield.page import Page
 
 from .cli.support import INDEX, MODEL, memoryfield, write_page
-from .test_foreign import FOREIGN
-from .test_frontmatter import BROKEN, REAL, UUID
+from .frontmatter.test_foreign import FOREIGN
+from .frontmatter.test_frontmatter import BROKEN, REAL, UUID
 
 WORDS = "quixotic marmalade\n"
 PAGES = [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from hashlib import blake2b
 
-from ..blocks import place
+from ..frontmatter import place
 from ..page import Page
 from .links import links
 from .pages import at_key, is_uuid

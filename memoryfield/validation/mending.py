@@ -11,12 +11,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .. import names
-from ..blocks import Block, find_block
 from ..dates import iso_time, moment_of
-from ..frontmatter import KeyPlace, known_lines
+from ..frontmatter import Block, KeyPlace, find_block, known_lines
+from ..frontmatter.rewriting import new_block, set_keys
+from ..frontmatter.safe_yaml import YamlError, load
 from ..page import Page
-from ..rewriting import new_block, set_keys
-from ..safe_yaml import YamlError, load
 from .links import links
 
 _BOM = "\ufeff"

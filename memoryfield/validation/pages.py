@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import names
-from ..blocks import place
 from ..dates import moment_of
-from ..frontmatter import Problem
+from ..frontmatter import Problem, place
 from ..page import Page, headings
 from .report import Fault
 

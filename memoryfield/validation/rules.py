@@ -10,10 +10,10 @@ from functools import partial
 from hashlib import sha256
 
 from .. import names
-from ..blocks import BREAK
 from ..containers import Container
 from ..containers.archive import ArchiveContainer
 from ..errors import PageNameError
+from ..frontmatter.blocks import BREAK
 from ..page import Page
 from . import addressing, pages, secrets, text
 from .across import Across

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from ..blocks import place
+from ..frontmatter import place
 from ..page import Page
 from .report import Fault
 

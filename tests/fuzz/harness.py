@@ -14,11 +14,11 @@ from typing import Any
 
 import yaml
 
-from memoryfield.blocks import Block, find_block, place
 from memoryfield.frontmatter import KeyPlace, Problem, read_block
+from memoryfield.frontmatter.blocks import Block, find_block, place
+from memoryfield.frontmatter.rewriting import new_block
+from memoryfield.frontmatter.safe_yaml import load, plain_mapping
 from memoryfield.page import Page, with_block_of, with_filled_frontmatter, with_keys
-from memoryfield.rewriting import new_block
-from memoryfield.safe_yaml import load, plain_mapping
 
 CODES = set(
     "not-utf8 unclosed not-yaml merge-key too-long expands not-mapping no-frontmatter second-block duplicate-key"

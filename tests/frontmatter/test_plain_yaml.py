@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memoryfield import plain_yaml, safe_yaml
-from memoryfield.safe_yaml import YamlError, plain_mapping
+from memoryfield.frontmatter import plain_yaml, safe_yaml
+from memoryfield.frontmatter.safe_yaml import YamlError, plain_mapping
 
 UUID = "6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10"
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from memoryfield.blocks import MAX_BLOCK_CHARS, find_block
+from memoryfield.frontmatter.blocks import MAX_BLOCK_CHARS, find_block
 from memoryfield.page import Page, with_block_of, with_filled_frontmatter, with_keys
 
 UUID = "6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10"

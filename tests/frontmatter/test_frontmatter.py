@@ -14,10 +14,10 @@ import yaml
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from memoryfield.blocks import MAX_BLOCK_CHARS, Block, find_block
 from memoryfield.frontmatter import Problem, key_places, read_block, yaml_features
-from memoryfield.rewriting import new_block, set_keys
-from memoryfield.safe_yaml import load
+from memoryfield.frontmatter.blocks import MAX_BLOCK_CHARS, Block, find_block
+from memoryfield.frontmatter.rewriting import new_block, set_keys
+from memoryfield.frontmatter.safe_yaml import load
 
 UUID = "6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10"
 MOMENT = "2026-03-14T09:12:40Z"

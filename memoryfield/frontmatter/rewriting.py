@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .blocks import Block, find_block, newline_of
-from .frontmatter import key_places, read_block
+from .reading import key_places, read_block
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import plain_yaml
-from .blocks import BREAK, KNOWN_KEYS, MAX_BLOCK_CHARS, Block, place
-from .blocks import find_block as find_block
+from .blocks import BREAK, KNOWN_KEYS, MAX_BLOCK_CHARS, Block, find_block, place
 from .safe_yaml import Feature, YamlError, compose, features, key_of, load, plain_mapping, scalars, text_of
 
 if TYPE_CHECKING:
