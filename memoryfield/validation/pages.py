@@ -20,7 +20,10 @@ _STRICT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\
 _LOOSE = re.compile(
     r"\d{4}-\d\d-\d\d[Tt \t]+\d\d?:\d\d(?::\d\d(?:\.\d*)?)?[ \t]*(?P<zone>[Zz]|[+-]\d\d?(?::?\d\d)?)?", re.ASCII
 )
-_DATE = re.compile(r"\d{4}-\d\d?-\d\d?", re.ASCII)
+_DATE_OF_YAML = re.compile(  # the timestamp of YAML 1.1; what only begins like one stays a text
+    r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?",
+    re.ASCII,
+)
 _UTC = ("Z", "z", "+00:00")
 _PROBLEMS = {
     "not-utf8": "P-1",
@@ -102,9 +105,7 @@ def keys(page: Page) -> Iterator[Fault]:
         value = page.frontmatter.get(key)
         if value is not None and not isinstance(value, str):
             yield at_key(page, key, "F-14", f"{key} should be text, and YAML takes it for {_kind(value)}")
-        elif (
-            isinstance(value, str) and (_DATE.fullmatch(value) or _LOOSE.fullmatch(value)) and not _is_quoted(page, key)
-        ):
+        elif isinstance(value, str) and _DATE_OF_YAML.fullmatch(value) and not _is_quoted(page, key):
             yield at_key(page, key, "F-14", f"{key} should be text in quotes: YAML takes it for a date")
     given = page.frontmatter.get("uuid")
     if isinstance(given, str) and given.strip() and not is_uuid(given):
