@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -13,6 +15,7 @@ from .. import names
 from ..containers import Container
 from ..embedders import MODELS, code_of_spec, dimensions_of
 from ..embedders.specs import begins_with
+from ..errors import MemoryfieldError
 from ..index.files import code_of, is_file
 from ..index.schema import PAGES_COLUMNS
 from .across import some
@@ -25,7 +28,38 @@ _NO_MODEL = frozenset(["", *"index indexes vector vectors embedding embeddings p
 _TEXTUAL = re.compile(r"\.(csv|tsv|jsonl?|ndjson|txt|ya?ml|xml)(\.gz)?$", re.IGNORECASE)
 
 
-def indexes(container: Container, hashes: dict[str, bytes]) -> Iterator[Fault]:
+class Soundness:
+    """Looks whether the databases in a folder are sound, while others use the time: SQLite needs no Python for it."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+        self._problems: dict[str, str] = {}
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        if container.local_path("index.md"):  # else they have to be unpacked first, one at a time
+            self._thread.start()
+
+    def _look(self) -> None:
+        for name in filter(names.is_index, self._container.names()):
+            with suppress(OSError, MemoryfieldError, apsw.Error, UnicodeDecodeError):  # will be told when it is opened
+                connection = _open(self._container, name)
+                try:
+                    self._problems[name] = _problem(connection)
+                finally:
+                    connection.close()
+
+    def problem(self, name: str, connection: apsw.Connection) -> str:
+        """What is wrong with a database, or nothing."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        return self._problems[name] if name in self._problems else _problem(connection)
+
+
+def _problem(connection: apsw.Connection) -> str:
+    found = [str(problem) for (problem,) in connection.execute("PRAGMA quick_check(1)")]
+    return "" if found == ["ok"] else found[0].splitlines()[-1]
+
+
+def indexes(container: Container, hashes: dict[str, bytes], soundness: Soundness) -> Iterator[Fault]:
     """X-1, X-3 and X-5 to X-10, R-8.
 
     Args:
@@ -37,7 +71,7 @@ def indexes(container: Container, hashes: dict[str, bytes]) -> Iterator[Fault]:
             yield Fault(name, 0, 0, "X-5", "is a vector index in a textual format")
     seen = False
     for name in (name for name in found if names.is_index(name) and is_file(container, name)):
-        faults, is_index = _index(container, name, hashes)
+        faults, is_index = _index(container, name, hashes, soundness)
         seen = seen or is_index
         yield from faults
     other = any(begins_with(name, model) and not names.is_page(name) for name in found for model in MODELS)
@@ -45,7 +79,7 @@ def indexes(container: Container, hashes: dict[str, bytes]) -> Iterator[Fault]:
         yield Fault("", 0, 0, "X-1", f"{len(hashes):,} pages, and no vector index")
 
 
-def _index(container: Container, name: str, hashes: dict[str, bytes]) -> tuple[list[Fault], bool]:
+def _index(container: Container, name: str, hashes: dict[str, bytes], soundness: Soundness) -> tuple[list[Fault], bool]:
     """What is wrong with a file that is named as an SQLite database, and whether it is an index at all."""
     claims = any(begins_with(names.model_code(name), model) for model in MODELS)
     try:
@@ -54,7 +88,12 @@ def _index(container: Container, name: str, hashes: dict[str, bytes]) -> tuple[l
             columns = {row[1] for row in connection.execute("PRAGMA table_info(pages)")}
             if not claims and not {"filename", "embedding"} <= columns:
                 return [], False  # somebody's own database
-            return list(_checked(connection, name, columns, container, hashes)), True
+            found = list(_described(connection, name, columns))
+            if _program(connection) or not {"filename", "embedding", "sha256_hash"} <= columns:
+                return found, True
+            if problem := soundness.problem(name, connection):
+                return [*found, Fault(name, 0, 0, "X-10", f"is damaged: {problem}")], True
+            return [*found, *_rows(connection, name, container, hashes)], True
         finally:
             connection.close()
     except OSError as error:
@@ -90,27 +129,26 @@ def _is_at_rest(path: Path) -> bool:
     return is_wal and not path.with_name(path.name + "-wal").exists()
 
 
-def _checked(
-    connection: apsw.Connection, name: str, columns: set[str], container: Container, hashes: dict[str, bytes]
-) -> Iterator[Fault]:
+def _described(connection: apsw.Connection, name: str, columns: set[str]) -> Iterator[Fault]:
+    """X-3 and X-6: what its name says, and what it is made of."""
     yield from _named(connection, name)
-    for kind, what in connection.execute(
-        "SELECT type, name FROM sqlite_master WHERE type = 'trigger' OR lower(name) = 'pages' AND"
-        " (type = 'view' OR sql LIKE 'CREATE VIRTUAL%')"
-    ):
-        kind = "virtual table" if kind == "table" else kind
-        yield Fault(name, 0, 0, "X-6", f"{what!r} in it is a {kind}, which readers do not run")
+    if program := _program(connection):
+        yield Fault(name, 0, 0, "X-6", f"{program}, which readers do not run")
         return
     if missing := PAGES_COLUMNS - columns:
         what = f"has no column {sorted(missing)[0]!r}" if columns else "is not there"
         yield Fault(name, 0, 0, "X-6", f"its table `pages` {what}")
-    if not {"filename", "embedding", "sha256_hash"} <= columns:
-        return
-    for (problem,) in connection.execute("PRAGMA quick_check(1)"):
-        if problem != "ok":
-            yield Fault(name, 0, 0, "X-10", f"is damaged: {problem.splitlines()[-1]}")
-            return
-    yield from _rows(connection, name, container, hashes)
+
+
+def _program(connection: apsw.Connection) -> str:
+    """Something in a database that would be run when it is read or written, or nothing."""
+    sql = (
+        "SELECT type, name FROM sqlite_master WHERE type = 'trigger' OR lower(name) = 'pages' AND"
+        " (type = 'view' OR sql LIKE 'CREATE VIRTUAL%')"
+    )
+    for kind, what in connection.execute(sql):
+        return f"{what!r} in it is a {'virtual table' if kind == 'table' else kind}"
+    return ""
 
 
 def _named(connection: apsw.Connection, name: str) -> Iterator[Fault]:

@@ -24,6 +24,10 @@ _DATE_OF_YAML = re.compile(  # the timestamp of YAML 1.1; what only begins like 
     r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?",
     re.ASCII,
 )
+_QUOTED = {
+    key: re.compile(rf"^{key}:[ \t]+[\"']", re.MULTILINE)
+    for key in ("title", "summary", "uuid", "created", "updated", "expires")
+}
 _UTC = ("Z", "z", "+00:00")
 _PROBLEMS = {
     "not-utf8": "P-1",
@@ -148,7 +152,7 @@ def dates(page: Page, *, now_ns: int) -> Iterator[Fault]:
 def _is_quoted(page: Page, key: str) -> bool:
     """Whether a value is written as text."""
     assert page.block is not None
-    if re.compile(rf"^{key}:[ \t]+[\"']", re.MULTILINE).search(page.text, page.block.start, page.block.end):
+    if _QUOTED[key].search(page.text, page.block.start, page.block.end):
         return True  # as nearly always, and quicker than to ask where it stands
     written = page.key_places.get(key)
     return written is None or written.style not in ("plain", "alias")

@@ -15,9 +15,9 @@ from ..containers.archive import ArchiveContainer
 from ..errors import PageNameError
 from ..frontmatter.blocks import BREAK
 from ..page import Page
-from . import addressing, pages, secrets, text
+from . import addressing, aside, pages, secrets, text
 from .across import Across
-from .indexes import indexes
+from .indexes import Soundness, indexes
 from .layout import layout, odd_entries
 from .report import Fault
 from .requirements import chosen
@@ -26,9 +26,12 @@ Progress = Callable[[int, int], None]
 """Called with the number of pages that were looked at, and of all."""
 Rule = Callable[[Page], Iterator[Fault]]
 MAX_SOURCE_CHARS = 200
+PROGRESS_EACH = 100
 _LINE_END = re.compile(BREAK)
 _FIRST_RULES: tuple[Rule, ...] = (pages.name, pages.encoding)
 """What can be said of a page that is no text."""
+WORD_RULES: dict[str, Rule] = {"R-6": addressing.addresses_a_model, "S-7": secrets.secrets}
+"""Those that go through every page for words."""
 
 
 def validate(
@@ -61,28 +64,61 @@ def no_archive(message: str) -> Fault:
 
 
 def _all(container: Container, wanted: frozenset[str], progress: Progress | None) -> Iterator[Fault]:
-    listed = sorted(entry.name for entry in container.entries() if names.is_page(entry.name))
-    rules = _page_rules(wanted)
+    listed = _listed(container)
+    words = [requirement for requirement in WORD_RULES if requirement in wanted]
+    if len(listed) < aside.MANY or not words:
+        yield from _beside_each_other(container, listed, _page_rules() + _word_rules(wanted), progress)
+        return
+    collect, give_up = aside.begin(container, words)
+    try:
+        yield from _beside_each_other(container, listed, _page_rules(), progress)
+        found = collect()
+    except BaseException:
+        give_up()
+        raise
+    yield from word_faults(container, wanted) if found is None else found
+
+
+def _listed(container: Container) -> list[str]:
+    return sorted(entry.name for entry in container.entries() if names.is_page(entry.name))
+
+
+def _beside_each_other(
+    container: Container, listed: list[str], rules: list[Rule], progress: Progress | None
+) -> Iterator[Fault]:
+    """Each page by itself, then the pages beside each other, the field, and its indexes."""
     across = Across(set(listed))
     hashes: dict[str, bytes] = {}
+    soundness = Soundness(container)
     unpackable = {fault.filename for fault in odd_entries(container)}
     for done, name in enumerate(listed, 1):
-        if name in unpackable:
-            continue
         page = _read(container, name)
         if isinstance(page, Fault):
-            yield page
+            yield from () if name in unpackable else (page,)
             continue
         hashes[name] = sha256(page.raw).digest() if page.text.strip() else b""
-        legible = page.is_utf8 or b"\0" not in page.raw  # of UTF-16, nothing more can be said
-        found = [fault for rule in (rules if legible else _FIRST_RULES) for fault in rule(page)]
-        found += across.look(page) if legible else ()
+        found = [fault for rule in (rules if _is_legible(page) else _FIRST_RULES) for fault in rule(page)]
+        found += across.look(page) if _is_legible(page) else ()
         yield from _with_sources(page, found)
-        if progress and done % 100 == 0:
+        if progress and done % PROGRESS_EACH == 0:
             progress(done, len(listed))
     yield from across.finish()
     yield from layout(container, len(listed))
-    yield from indexes(container, hashes)
+    yield from indexes(container, hashes, soundness)
+
+
+def word_faults(container: Container, wanted: frozenset[str]) -> Iterator[Fault]:
+    """What the rules that look for words find, in every page."""
+    rules = _word_rules(wanted)
+    for name in _listed(container):
+        page = _read(container, name)
+        if isinstance(page, Page) and _is_legible(page):
+            yield from _with_sources(page, [fault for rule in rules for fault in rule(page)])
+
+
+def _is_legible(page: Page) -> bool:
+    """Whether there is a text; of UTF-16, nothing more can be said."""
+    return page.is_utf8 or b"\0" not in page.raw
 
 
 def _read(container: Container, name: str) -> Page | Fault:
@@ -95,9 +131,8 @@ def _read(container: Container, name: str) -> Page | Fault:
         return Fault(name, 0, 0, requirement, f"cannot be read: {error.strerror or error}")
 
 
-def _page_rules(wanted: frozenset[str]) -> list[Rule]:
-    """The rules for a page alone; the costly ones only where they are wanted."""
-    rules: list[Rule] = [
+def _page_rules() -> list[Rule]:
+    return [
         *_FIRST_RULES,
         pages.content,
         pages.block,
@@ -108,11 +143,10 @@ def _page_rules(wanted: frozenset[str]) -> list[Rule]:
         text.control_characters,
         text.hidden_characters,
     ]
-    if "R-6" in wanted:
-        rules.append(addressing.addresses_a_model)
-    if "S-7" in wanted and secrets.is_installed():
-        rules.append(secrets.secrets)
-    return rules
+
+
+def _word_rules(wanted: frozenset[str]) -> list[Rule]:
+    return [rule for requirement, rule in WORD_RULES.items() if requirement in wanted]
 
 
 def _with_sources(page: Page, found: list[Fault]) -> Iterator[Fault]:

@@ -21,8 +21,9 @@ HINT = "pip install 'memoryfield-cli[secrets]'"
 EXCLUDED = {"IPPublicDetector", "KeywordDetector", "Base64HighEntropyString", "HexHighEntropyString"}
 """What these take for a secret is, in prose, nearly always none: addresses, the word "password", hashes."""
 
-LONG_WORD = 11
-"""Characters."""
+LONG_WORD = 20
+"""Characters: that of AWS is the shortest token of those that are one word. (Artifactory's pattern takes shorter
+ones, and its tokens are of 64 and more.)"""
 MAX_CHARS = 8192
 """So much is looked at of one word, or of one line: some patterns take quadratic time."""
 
@@ -64,6 +65,7 @@ _SIGNS = {
     "TwilioKeyDetector": Signs(("ac", "sk")),
 }
 """By the detector's name. One that is not here is run over every line of every page."""
+_IN_TEXT = tuple({sign for signs in _SIGNS.values() for sign in signs.text})
 _LONG_RUN = re.compile(r"[a-z]{24}|[\w-]{44}")
 """In lowercase, the keys that some detectors find beside a word such as `token`."""
 _PLACEHOLDERS = re.compile(r"<.*>|(?:user)?(?:pass(?:word|wd)?|pwd|secret|token|key)|x+|\.+|…|example|changeme", re.I)
@@ -79,6 +81,7 @@ class Shape(NamedTuple):
     """Says of a match whether it is one at all, where the shape alone does not tell."""
 
 
+@cache
 def is_installed() -> bool:
     """Whether secrets can be looked for."""
     return find_spec("detect_secrets") is not None
@@ -92,8 +95,15 @@ def require() -> None:
 
 def secrets(page: Page) -> Iterator[Fault]:
     """S-7: private keys and tokens of a well-known shape. What was found is not repeated in the message."""
-    words = "\n".join(["", *[word[:MAX_CHARS] for word in page.text.split() if len(word) >= LONG_WORD], ""])
-    folded_words, folded = words.casefold(), page.text.casefold()
+    if not is_installed():
+        return
+    usual = {page.uuid, f'"{page.created}"', f'"{page.updated}"'}
+    long = [word[:MAX_CHARS] for word in page.text.split() if len(word) >= LONG_WORD and word not in usual]
+    folded = page.text.casefold()
+    if not long and _all_have_signs() and not any(map(folded.__contains__, _IN_TEXT)):
+        return
+    words = "\n".join(["", *long, ""])
+    folded_words = words.casefold()
     has_run = _LONG_RUN.search(folded_words) is not None
     found: list[tuple[int, str]] = []
     for shape in _shapes():
@@ -136,6 +146,12 @@ def _is_meant(match: re.Match[str], shape: Shape) -> bool:
     if shape.is_valid is not None and not shape.is_valid(match[0]):
         return False
     return not (match.re.groups and match[1] and _PLACEHOLDERS.fullmatch(match[1]))
+
+
+@cache
+def _all_have_signs() -> bool:
+    """Whether there is no detector but those whose signs are known."""
+    return all(shape.signs for shape in _shapes())
 
 
 @cache
