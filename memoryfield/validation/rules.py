@@ -92,9 +92,11 @@ def _beside_each_other(
     soundness = Soundness(container)
     unpackable = {fault.filename for fault in odd_entries(container)}
     for done, name in enumerate(listed, 1):
+        if name in unpackable:
+            continue
         page = _read(container, name)
         if isinstance(page, Fault):
-            yield from () if name in unpackable else (page,)
+            yield page
             continue
         hashes[name] = sha256(page.raw).digest() if page.text.strip() else b""
         found = [fault for rule in (rules if _is_legible(page) else _FIRST_RULES) for fault in rule(page)]
