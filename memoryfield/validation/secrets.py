@@ -52,7 +52,7 @@ _SIGNS = {
     "IbmCosHmacDetector": Signs(run=True, is_word=False),
     "JwtTokenDetector": Signs(("eyj",)),
     "MailchimpDetector": Signs(("-us",)),
-    "NpmDetector": Signs((":_authtoken=",), is_word=False),
+    "NpmDetector": Signs((), (":_authtoken=",), is_word=False),
     "OpenAIDetector": Signs(("sk-",)),
     "PrivateKeyDetector": Signs(("putty-user-key-file-2",), ("private key",), is_word=False),
     "PypiTokenDetector": Signs(("pypi-",)),
