@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..containers import Container, open_container
 from .report import Fault
+from .walk import word_faults
 
 MANY = 2_000
 """So many pages are worth another process."""
@@ -49,11 +50,9 @@ def begin(container: Container, wanted: Iterable[str]) -> tuple[Callable[[], lis
 
 def main() -> None:
     """What the other process does: location and requirements as arguments, a JSON array of faults as output."""
-    from .rules import word_faults
-
     location, wanted = sys.argv[2:]
     try:
-        found = list(word_faults(open_container(location), frozenset(wanted.split(","))))
+        found = list(word_faults(open_container(location), wanted.split(",")))
         names = ("filename", "line", "column", "requirement", "message", "source")
         print(json.dumps([[getattr(fault, name) for name in names] for fault in found]))
     except KeyboardInterrupt:
