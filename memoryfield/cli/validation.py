@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .. import __version__
 from ..errors import ArchiveError, UsageError
 from ..field import Field
 from .common import FieldOption, JsonOption, command_group, location_of, open_field, print_json
@@ -113,7 +114,7 @@ def _report(
         report = formats.as_json(name, pages, faults, notes)
         print_json(report if fixed is None else {**report, "fixed": fixed})
     elif form is Format.sarif:
-        print_json(formats.as_sarif(location, faults))
+        print_json(formats.as_sarif(location, faults, version=__version__))
     elif form is Format.github:
         for line in formats.as_github(location, faults):
             print(line)

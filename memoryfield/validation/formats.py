@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .. import __version__
 from .report import Fault
 from .requirements import Requirement, requirements
 
@@ -63,8 +62,8 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_sarif(location: Path, faults: list[Fault]) -> dict[str, Any]:
-    """A log in SARIF 2.1.0, with every requirement that a file can break as a rule."""
+def as_sarif(location: Path, faults: list[Fault], *, version: str) -> dict[str, Any]:
+    """A log in SARIF 2.1.0, with every requirement that a file can break as a rule. `version`: this tool's."""
     rules = [one for one in requirements().values() if one.is_visible]
     places = {one.id: place for place, one in enumerate(rules)}
     return {
@@ -73,7 +72,7 @@ def as_sarif(location: Path, faults: list[Fault]) -> dict[str, Any]:
         "runs": [
             {
                 "tool": {
-                    "driver": {"name": "memoryfield", "semanticVersion": __version__, "rules": list(map(_rule, rules))}
+                    "driver": {"name": "memoryfield", "semanticVersion": version, "rules": list(map(_rule, rules))}
                 },
                 "columnKind": "unicodeCodePoints",
                 "results": [_result(location, fault, places[fault.requirement]) for fault in faults],
