@@ -1,5 +1,6 @@
 """The validate command: faults as text, JSON, annotations or SARIF; what they mean; mending them."""
 
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -43,7 +44,7 @@ def validate(
     ignore: Annotated[list[str] | None, typer.Option(metavar="IDS", help="All but these; repeatable.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for warnings, too.")] = False,
     explain: Annotated[
-        str, typer.Option(metavar="ID", help="Tell what a requirement says, why, and how to mend it.")
+        str, typer.Option(metavar="ID", help="What a requirement (or all of a letter) says, why, and how to mend it.")
     ] = "",
     form: Annotated[Format, typer.Option("--format", help="How the report is written.")] = Format.text,
     as_json: JsonOption = False,
@@ -63,11 +64,15 @@ def validate(
       $ memoryfield validate -f notes --diff
     """
     form = _form(form, as_json)
+    if (explain or diff) and form in (Format.github, Format.sarif):
+        raise UsageError(f"--format {form.value} is for reports", hint="Choose text or json.")
     if explain:
         _explain(explain, form)
         return
     if (fix or diff) and (select or ignore):
         raise UsageError("--fix mends all that it can, and --select and --ignore choose what is reported")
+    if fix and not diff and not field and not os.environ.get("MEMORYFIELD"):
+        raise UsageError("--fix changes and renames files: name the field", hint="For the current folder: -f .")
     if diff:
         raise typer.Exit(int(_show_fixes(field, form)))
     fixed, complete = _fix(field, form) if fix else (None, True)
@@ -84,8 +89,14 @@ def _form(form: Format, as_json: bool) -> Format:
 
 
 def _explain(identifier: str, form: Format) -> None:
-    from ..validation import explain
+    from ..validation import explain, requirements
 
+    if matching := [one for one in requirements().values() if one.id.partition("-")[0] == identifier.strip().upper()]:
+        if form is Format.json:
+            print_json([one._asdict() for one in matching])
+        for one in matching if form is not Format.json else ():
+            print(f"{styled(one.id, 1)} ({one.severity}): {one.text}")
+        return
     found = explain(identifier)
     if form is Format.json:
         print_json(found._asdict())
@@ -109,7 +120,7 @@ def _report(
             faults = opened.validate(select=select, ignore=ignore, progress=progress)
     except ArchiveError as error:
         name, pages, faults = location.name, 0, [no_archive(error.message)]
-    notes = [] if secrets.is_installed() else [f"secrets were not looked for: {secrets.HINT}"]
+    notes = secrets.not_looked_for(select, ignore)
     if form is Format.json:
         report = formats.as_json(name, pages, faults, notes)
         print_json(report if fixed is None else {**report, "fixed": fixed})
@@ -117,10 +128,12 @@ def _report(
         print_json(formats.as_sarif(location, faults, version=__version__))
     elif form is Format.github:
         for line in formats.as_github(location, faults):
-            print(line)
+            print(escaped(line))
     else:
         for fault in faults:
             _print_fault(fault)
+    for note in notes if form is not Format.json else ():
+        say(f"note: {note}")
     _say_counts(pages, faults)
     return faults
 

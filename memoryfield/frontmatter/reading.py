@@ -34,8 +34,8 @@ class Problem(NamedTuple):
 
     `code` says in a word what kind of problem it is: `not-utf8`; `unclosed`; `not-yaml`; `merge-key`;
     `too-long`; `expands` (to too many values or characters, or too deeply); `not-mapping`;
-    `no-frontmatter` (a rule above prose); `second-block`; `duplicate-key`; `escape` (a Windows path in
-    double quotes); `toml`; `json`.
+    `tag` (one that would make more than plain values); `no-frontmatter` (a rule above prose);
+    `second-block`; `duplicate-key`; `escape` (a Windows path in double quotes); `toml`; `json`.
     """
 
     line: int
@@ -151,7 +151,20 @@ def _not_yaml(text: str, block: Block, error: "YamlError") -> Problem:
     start = "the frontmatter was not read" if error.code in ("expands", "tag") else "the frontmatter is not valid YAML"
     if error.code == "merge-key":
         start = "the frontmatter is not read as YAML"
-    return Problem(line, column, f"{start}: {error.message}", error.code)
+    return Problem(line, column, f"{start}: {_IN_OTHER_WORDS.get(error.message, error.message)}", error.code)
+
+
+_IN_OTHER_WORDS = {
+    "mapping values are not allowed in this context": "a colon in a value that is not in quotes",
+    "found character that cannot start any token": "a value that begins with a sign or a tab and is not in quotes",
+    "did not find expected alphabetic or numeric character": "a value that begins with * or & and is not in quotes",
+    "did not find expected key": "something between the keys that is none",
+    "could not find expected ':'": "a line that is no key and no value",
+    "found unexpected end of stream": "quotes or brackets that are not closed",
+    "did not find expected ',' or ']'": "a bracket that is not closed",
+    "did not find expected ',' or '}'": "a brace that is not closed",
+}
+"""What libyaml says, for people who do not know YAML from within."""
 
 
 def _kind(value: object) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from hashlib import blake2b
 
+from .. import names
 from ..frontmatter import place
 from ..page import Page
 from .links import links
@@ -25,12 +26,12 @@ _NAME = re.compile(r"(?<![a-z0-9-])[a-z0-9-]+\.md")  # begun once in each run of
 class Across:
     """What is remembered of the pages while they are read, one after the other: hashes and keys, no text.
 
-    `names` are all pages that are there.
+    `listed` are all pages that are there.
     """
 
-    def __init__(self, names: set[str]) -> None:
-        self._names = names
-        self._folded = {name.lower(): name for name in names}
+    def __init__(self, listed: set[str]) -> None:
+        self._names = listed
+        self._folded = {name.lower(): name for name in listed}
         self._uuids: dict[str, str] = {}
         self._titles: dict[str, str] = {}
         self._bodies: dict[bytes, str] = {}
@@ -71,13 +72,17 @@ class Across:
             message = f"leads to {link.page}, which is not there" + (f" ({near} is)" if near else "")
             yield Fault(page.filename, *place(page.text, start + link.start), "L-1", message)
         if len(broken) > MAX_LINKS:
-            yield Fault(page.filename, 0, 0, "L-1", f"and {len(broken) - MAX_LINKS:,} more links like these")
+            line, _ = place(page.text, start + broken[MAX_LINKS].start)
+            yield Fault(
+                page.filename, line, 0, "L-1", f"and {len(broken) - MAX_LINKS:,} more links like these from here on"
+            )
 
     def _catalogue(self, page: Page) -> Iterator[Fault]:
         """I-1 and I-2."""
         others = self._names - {"index.md", "listing.md"}
         named = {link.page for link in links(page.body)} | set(_NAME.findall(page.body))
-        listed = others & named
+        unusual = {name for name in others - named if not names.plainly_a_page(name)}
+        listed = (others & named) | {name for name in unusual if name in page.body}
         if page.filename == "listing.md":
             if missing := sorted(others - listed):
                 yield Fault(page.filename, 0, 0, "I-2", f"does not name {some(missing)}")

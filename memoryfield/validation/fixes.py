@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from .. import names
 from ..containers import Container, Entry
 from ..errors import MemoryfieldError, ReadOnlyError
 from ..page import Page
 from .links import links
-from .mending import Mend, mended, with_usual_uuids
+from .mending import Mend, mended, with_new_names, with_usual_uuids
 
 _SPOKEN_FOR = ("index.md", "listing.md")
 """Names with a meaning, which no page gets that had another one."""
@@ -189,6 +190,7 @@ def apply(container: Container, changes: Sequence[Change]) -> list[Outcome]:
     notes: list[str] = []
     try:
         _rename_all(container, changes, problems, renamed)
+        _put_back(container, changes, problems, renamed)
     finally:
         if renamed:
             from ..index.status import follow_renames
@@ -196,6 +198,24 @@ def apply(container: Container, changes: Sequence[Change]) -> list[Outcome]:
             notes = follow_renames(container, renamed)
     done = (Outcome(name, renamed.get(name, ""), problems.get(name, "")) for name in (c.filename for c in changes))
     return [*done, *(Outcome("", problem=note) for note in notes)]
+
+
+def _put_back(
+    container: Container, changes: Sequence[Change], problems: dict[str, str], renamed: Mapping[str, str]
+) -> None:
+    """Let links lead to the old names again of pages that got no new ones after all."""
+    kept = {c.new_name: c.filename for c in changes if c.new_name and c.filename not in renamed}
+    for change in changes:
+        olds = {new: kept[new] for new in _new_links(change) & kept.keys()}
+        if not olds or change.before == change.after:
+            continue
+        text, _ = with_new_names(change.after.decode("utf-8"), {new: quote(old) for new, old in olds.items()})
+        name = renamed.get(change.filename, change.filename)
+        undo = change._replace(filename=name, before=change.after, after=text.encode("utf-8"))
+        if not _stale(container, undo):
+            old = min(olds.values())
+            problem = _write(container, undo)
+            problems[change.filename] = problem or f"its link to {old} was put back: that page was not renamed"
 
 
 def _not_to_be_done(container: Container, changes: Sequence[Change]) -> dict[str, str]:

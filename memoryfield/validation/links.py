@@ -49,12 +49,18 @@ _MAX_LABEL = 1000
 
 
 def _is_open(text: str, end: int) -> bool:
-    """Whether a bracket that is not escaped opens the one that closes at `end`."""
-    least = max(0, end - _MAX_LABEL)
-    start = text.rfind("[", least, end)
-    while start > 0 and text[start - 1] == "\\":
-        start = text.rfind("[", least, start)
-    return start >= 0
+    """Whether a bracket that is not escaped, and not closed before, opens the one that closes at `end`."""
+    inner = 0
+    for at in range(end - 1, max(-1, end - _MAX_LABEL), -1):
+        if text[at] not in "[]" or text[at - 1 : at] == "\\":
+            continue
+        if text[at] == "]":
+            inner += 1
+        elif inner:
+            inner -= 1
+        else:
+            return True
+    return False
 
 
 def _page(target: str) -> str | None:
@@ -63,45 +69,72 @@ def _page(target: str) -> str | None:
 
 
 def _without_code(text: str) -> str:
-    """The text with every character of code blocks and code spans replaced by a space, line ends kept."""
-    if "`" not in text and "~~~" not in text and "    " not in text and "\t" not in text and "<!--" not in text:
+    """The text with every character of code, comments and HTML that is shown as it stands replaced by a space."""
+    if not any(sign in text for sign in ("`", "~~~", "    ", "\t", "<!--", *_OPENING)):
         return text
-    lines: list[str] = []
-    fence = ""
-    in_list, after_blank = False, True
-    for line in text.split("\n"):
-        blank = not line.strip()
-        mark = None if line.startswith(("    ", "\t")) and not in_list else _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and set(line.strip(" \t\r>")) == {fence[0]}:
-                fence = ""
-            lines.append(" " * len(line))
-        elif mark:
-            fence = mark[1]
-            lines.append(" " * len(line))
-        elif line.startswith(("    ", "\t")) and after_blank and not in_list and not blank:
-            lines.append(" " * len(line))
-            continue  # the next indented line belongs to it, blank line or not
-        else:
-            lines.append(line)
-            if _ITEM.match(line):
-                in_list = True
-            elif not blank and not line.startswith((" ", "\t")) and after_blank:
-                in_list = False
-        after_blank = blank
+    lines = [" " * len(line) if is_code else line for line, is_code in _told_apart(text.split("\n"))]
     return _without_spans("\n".join(lines))
 
 
+def _told_apart(lines: list[str]) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it belongs to a block of code."""
+    fence, quoted, least = "", False, 0
+    indent = 0  # of what the last list item holds
+    after_blank = True
+    for line in lines:
+        blank = not line.strip()
+        leading = 0 if blank else len(_blanks(line).expandtabs(4))
+        if fence and not blank and (leading < least or (quoted and not line.lstrip().startswith(">"))):
+            fence = ""  # the item or the quotation has ended, and its fence with it
+        mark = None if leading >= indent + 4 else _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and set(line.strip(" \t\r>")) == {fence[0]}:
+                fence = ""
+            yield line, True
+        elif mark:
+            item = _ITEM.match(line)
+            fence, quoted = mark[1], line.lstrip().startswith(">")
+            indent = len(item[0]) if item else indent if leading >= indent else 0
+            least = indent
+            yield line, True
+        elif after_blank and not blank and leading >= indent + 4:
+            yield line, True
+            continue  # the next line that is indented so belongs to it, blank line or not
+        else:
+            if item := _ITEM.match(line):
+                indent = len(item[0])
+            elif not blank and leading < indent and after_blank:
+                indent = 0
+            yield line, False
+        after_blank = blank
+
+
+def _blanks(line: str) -> str:
+    """What a line begins with."""
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+_OPENING = ("<pre", "<script", "<style", "<textarea")
+
+
 def _without_spans(text: str) -> str:
-    """The text without code spans and comments: each ends in the paragraph in which it begins."""
+    """The text without code spans, each of which ends in its paragraph, comments, and HTML that holds no Markdown."""
     if "`" in text:
         paragraphs = re.split(r"(\n[ \t]*\n)", text)
         text = "".join(_without_ticks(part) if "`" in part else part for part in paragraphs)
+    text = _blank_between(text, "<!--", "-->")
+    for opening in _OPENING:
+        if opening in text:
+            text = _blank_between(text, opening, "</" + opening[1:])
+    return text
+
+
+def _blank_between(text: str, opening: str, closing: str) -> str:
     parts: list[str] = []
     done = 0
-    while (begin := text.find("<!--", done)) >= 0 and (end := text.find("-->", begin + 4)) >= 0:
-        parts += (text[done:begin], _blanked(text[begin : end + 3]))
-        done = end + 3
+    while (begin := text.find(opening, done)) >= 0 and (end := text.find(closing, begin + len(opening))) >= 0:
+        parts += (text[done:begin], _blanked(text[begin : end + len(closing)]))
+        done = end + len(closing)
     return "".join(parts) + text[done:]
 
 

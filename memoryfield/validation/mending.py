@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from .. import names
 from ..dates import iso_time, moment_of
 from ..frontmatter import Block, KeyPlace, find_block, known_lines
+from ..frontmatter.blocks import KNOWN_KEYS
 from ..frontmatter.rewriting import new_block, set_keys
 from ..frontmatter.safe_yaml import YamlError, load
 from ..page import Page
@@ -25,6 +26,7 @@ _DATETIME = re.compile(
 )
 _FORM = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
 """A datetime as RFC 3339 writes it, but for its zone."""
+_ZONED = re.compile(r"(?:[Zz]|UTC|:\d\d(?:[.,]\d+)?[ \t]*[+-]\d\d(?::?\d\d)?)$")
 _UTC_ZONES = ("Z", "+00:00")
 _UUID = re.compile(
     r"(?:urn:uuid:)?(?:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})"
@@ -69,11 +71,11 @@ def mended(page: Page, renames: Mapping[str, str], now: str) -> tuple[bytes, lis
     if not page.is_utf8:
         return page.raw, []
     text, mends = _plain(page.raw.decode("utf-8"))
-    text, followed = _with_new_names(text, renames)
+    text, followed = with_new_names(text, renames)
     with_frontmatter = _with_frontmatter(Page(page.filename, text.encode("utf-8"), mtime_ns=page.mtime_ns), now)
     if with_frontmatter is None:
         mark = _BOM if page.raw.startswith(_BOM.encode("utf-8")) else ""
-        text, followed = _with_new_names(page.text, renames)
+        text, followed = with_new_names(page.text, renames)
         return (mark + text).encode("utf-8"), followed
     return with_frontmatter[0].encode("utf-8"), [*mends, *followed, *with_frontmatter[1]]
 
@@ -91,13 +93,14 @@ def _plain(text: str) -> tuple[str, list[Mend]]:
     return text, mends
 
 
-def _with_new_names(text: str, renames: Mapping[str, str]) -> tuple[str, list[Mend]]:
+def with_new_names(text: str, renames: Mapping[str, str]) -> tuple[str, list[Mend]]:
     """The text with its links to renamed pages following them; anchors, queries and `./` stay."""
     if not renames:
         return text, []
     head = len(text) - len(Page("page.md", text.encode("utf-8")).body)
     body, mends = text[head:], []
     parts, done = [text[:head]], 0
+    line, counted = 1, 0
     for link in links(body):
         new = renames.get(link.page or "")
         if new is None:
@@ -106,7 +109,7 @@ def _with_new_names(text: str, renames: Mapping[str, str]) -> tuple[str, list[Me
         path = re.split(r"[?#]", written, maxsplit=1)[0]
         parts += (body[done : link.start], "./" if path.startswith("./") else "", new, written[len(path) :])
         done = link.end
-        line = text.count("\n", 0, head + link.start) + 1
+        line, counted = line + text.count("\n", counted, head + link.start), head + link.start
         mends.append(Mend("P-2", line, f"lets the link to {link.page} lead to {new}"))
     return "".join([*parts, body[done:]]), mends
 
@@ -162,6 +165,8 @@ def _requoted(text: str, block: Block) -> tuple[str, list[Mend]] | None:
     lines = text[block.start : block.end].split("\n")
     entries = _entries(lines)
     times = Counter(entry.key for entry in entries)
+    if any(times[key] > 1 for key in KNOWN_KEYS):  # of two, the first counts now, and the last would then
+        return None
     anchors = set(re.findall(r"(?:^|[ \t\[{,])&([\w-]+)", text[block.start : block.end], re.MULTILINE))
     values: dict[str, str] = {}
     mends = []
@@ -219,6 +224,8 @@ def _value(line: str) -> tuple[str, str, str] | None:
     quoted = _QUOTED.fullmatch(rest.rstrip())
     comment = re.search(r"(?:^|[ \t])#", rest)
     written = quoted[1] if quoted else (rest[: comment.start()] if comment else rest).rstrip()
+    if not rest.replace("\t", " ").isprintable():
+        return None  # in quotes it would become an escape, which nobody sees
     value = known_lines(f"title: {rest}").get("title")
     if value is None or value != (written[1:-1] if quoted else written):
         return None
@@ -328,14 +335,17 @@ def _usual_uuid(text: str) -> str | None:
 
 def _as_datetime(key: str, text: str, place: KeyPlace) -> Key | None:
     """created or updated in quotes, as RFC 3339 writes it in UTC. What is no datetime is left alone."""
+    text = text.strip()  # a block scalar ends with a line end
     moment = in_utc(text)
     if moment is None:
         return None
     mends = [] if place.quoted else [Mend("F-8", place.line, f"puts quotes around {key}")]
     if not _FORM.fullmatch(text):
-        mends.append(Mend("F-9", place.line, f"writes {key} as {moment}"))
+        zone = "" if _ZONED.search(text) else ", in UTC, since it names no zone"
+        mends.append(Mend("F-9", place.line, f"writes {key} as {moment}{zone}"))
     elif not text.endswith(_UTC_ZONES):
-        mends.append(Mend("F-10", place.line, f"turns {key} into UTC: {moment}"))
+        taken = f"takes {key} for UTC, since it names no zone" if not _ZONED.search(text) else f"turns {key} into UTC"
+        mends.append(Mend("F-10", place.line, f"{taken}: {moment}"))
     else:
         moment = text
     return Key(moment, mends) if mends else None

@@ -113,7 +113,17 @@ def keys(page: Page) -> Iterator[Fault]:
             yield at_key(page, key, "F-14", f"{key} should be text in quotes: YAML takes it for a date")
     given = page.frontmatter.get("uuid")
     if isinstance(given, str) and given.strip() and not is_uuid(given):
-        yield at_key(page, "uuid", "F-11", f"{given!r} is not a uuid in its usual form")
+        usual = _usual_uuid(given)
+        message = f"the usual form of this uuid is {usual}" if usual else f"{given!r} is not a uuid"
+        yield at_key(page, "uuid", "F-11", message)
+
+
+def _usual_uuid(given: str) -> str:
+    """The usual form of a UUID that is written in another; nothing for what is none."""
+    try:
+        return str(uuid.UUID(given.strip()))
+    except ValueError:
+        return ""
 
 
 def _kind(value: Any) -> str:
@@ -137,7 +147,9 @@ def dates(page: Page, *, now_ns: int) -> Iterator[Fault]:
         if not _is_quoted(page, key):
             yield at_key(page, key, "F-8", f"{key} must be a string in quotes")
         if not isinstance(value, str) or not _is_datetime(value):
-            yield at_key(page, key, "F-9", f"{key} should be an ISO 8601 datetime such as 2026-03-14T09:12:40Z")
+            none = isinstance(value, str) and _STRICT.fullmatch(value)
+            what = "; there is no such day or time" if none else ""
+            yield at_key(page, key, "F-9", f"{key} should be an ISO 8601 datetime such as 2026-03-14T09:12:40Z{what}")
         if isinstance(value, str) and not value.endswith(_UTC) and (zone := _zone(value)) is not None:
             what = f"it is in {zone}" if zone else "it names no zone"
             yield at_key(page, key, "F-10", f"{key} should be in UTC, with Z at its end; {what}")

@@ -33,6 +33,7 @@ def requirements() -> dict[str, Requirement]:
     """Every requirement by its identifier, in the order of the document."""
     found = {}
     for identifier, text, why in _REQUIREMENT.findall(_document().read_text(encoding="utf-8")):
+        text = text.removesuffix(" *(ours)*")  # which the document tells of
         severity = next(severity for word, severity in _LEVELS if word in text)
         mend = MENDING.get(identifier)
         found[identifier] = Requirement(identifier, severity, text, why, mend or _UNSEEN[identifier], mend is not None)
@@ -119,12 +120,12 @@ MENDING = {
     "P-12": "Put a file in its place, or delete it.",
     "F-3": _FIX + "adds one, from the first heading or the file name.",
     "F-4": _FIX + "adds one.",
-    "F-5": _FIX + "adds one, from the file's time.",
-    "F-6": _FIX + "adds one, from the file's time.",
+    "F-5": _FIX + "adds one: what `updated` says, else the file's time.",
+    "F-6": _FIX + "adds one: the file's time, which in a fresh checkout is that of the checkout.",
     "F-7": "Put the value in quotes; " + _FIX + "does where only one reading is possible.",
-    "F-8": _FIX + "puts quotes around it.",
-    "F-9": "Write it as in 2026-03-14T09:12:40Z; " + _FIX + "does where only one moment can be meant.",
-    "F-10": _FIX + "turns it into UTC.",
+    "F-8": _FIX + "puts quotes around it, if it is a date.",
+    "F-9": "Write it as in 2026-03-14T09:12:40Z; " + _FIX + "does, taking a date alone for its first moment.",
+    "F-10": _FIX + "turns it into UTC; a time without a zone is taken for UTC, as YAML 1.1 does.",
     "F-11": "Take a new one, as with `uuidgen`; "
     + _FIX
     + "puts one that is only written otherwise into its usual form.",

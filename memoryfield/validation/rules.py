@@ -101,4 +101,5 @@ def _page_rules() -> list[Rule]:
         pages.headline,
         text.control_characters,
         text.hidden_characters,
+        text.escaped_characters,
     ]

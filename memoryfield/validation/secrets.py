@@ -7,7 +7,7 @@ without: nearly all tokens are one long word, and hold a few letters that hardly
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..errors import UsageError
 from ..page import Page
 from .report import Fault
+from .requirements import chosen
 from .text import by_line
 
 HINT = "pip install 'memoryfield-cli[secrets]'"
@@ -91,6 +92,13 @@ def require() -> None:
     """Raise `UsageError` where secrets cannot be looked for."""
     if not is_installed():
         raise UsageError("secrets are looked for with detect-secrets, which is not installed", hint=HINT)
+
+
+def not_looked_for(select: Iterable[str], ignore: Iterable[str]) -> list[str]:
+    """What the caller of a validation should know: that S-7 was wanted, and nothing looked for it."""
+    if is_installed() or "S-7" not in chosen(list(select), list(ignore)):
+        return []
+    return [f"secrets were not looked for: {HINT}"]
 
 
 def secrets(page: Page) -> Iterator[Fault]:

@@ -9,6 +9,7 @@ from functools import cache
 
 from ..frontmatter import place
 from ..page import Page
+from .pages import at_key
 from .report import Fault
 
 MAX_LINES = 20
@@ -16,7 +17,7 @@ MAX_LINES = 20
 
 _NO_CONTROL = bytes(byte for byte in range(256) if (byte >= 32 and byte != 127) or byte in b"\t\n\r")
 _LINE_END = re.compile("[\r\n]")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]+")
 
 
 def control_characters(page: Page) -> Iterator[Fault]:
@@ -24,9 +25,22 @@ def control_characters(page: Page) -> Iterator[Fault]:
     if page.text.isascii() and not page.raw.translate(None, _NO_CONTROL):  # quicker than to look at each character
         return
     found = (
-        (match.start(), f"holds {_named(match[0])}, a control character") for match in _CONTROL.finditer(page.text)
+        (match.start(), f"holds {_named(match[0][0])}, a control character") for match in _CONTROL.finditer(page.text)
     )
     yield from by_line(page, "P-10", found)
+
+
+def escaped_characters(page: Page) -> Iterator[Fault]:
+    """P-10 and S-6 in values of the frontmatter that spell such a character out, as `\\e` and `\\u202e` in quotes."""
+    if page.block is None or "\\" not in page.text[page.block.start : page.block.end]:
+        return
+    for key, value in page.frontmatter.items():
+        if not isinstance(value, str) or value in page.text:
+            continue
+        if found := _CONTROL.search(value):
+            yield at_key(page, key, "P-10", f"{key} spells out {_named(found[0][0])}, a control character")
+        elif any(_misplaced(value, match.start(), match.end()) is not None for match in _hidden().finditer(value)):
+            yield at_key(page, key, "S-6", f"{key} spells out characters that nobody sees")
 
 
 _TAGS = "\U000e0000-\U000e007f"
@@ -164,7 +178,7 @@ def by_line(page: Page, requirement: str, found: Iterable[tuple[int, str]]) -> I
     Args:
         found: offsets in the page's text, ascending, and what is wrong there.
     """
-    text, end, lines = page.text, -1, 0
+    text, end, lines, first_more = page.text, -1, 0, 0
     for offset, message in found:
         if offset <= end:
             continue  # on the line that was reported last
@@ -173,5 +187,8 @@ def by_line(page: Page, requirement: str, found: Iterable[tuple[int, str]]) -> I
         end = found_end.start() if found_end else len(text)
         if lines <= MAX_LINES:
             yield Fault(page.filename, *place(text, offset), requirement, message)
-    if lines > MAX_LINES:
-        yield Fault(page.filename, 0, 0, requirement, f"and {lines - MAX_LINES:,} more lines like these")
+        elif lines == MAX_LINES + 1:
+            first_more = place(text, offset)[0]
+    if first_more:
+        message = f"and {lines - MAX_LINES:,} more lines like these from here on"
+        yield Fault(page.filename, first_more, 0, requirement, message)

@@ -65,12 +65,13 @@ def is_legible(page: Page) -> bool:
 
 
 def with_sources(page: Page, found: list[Fault]) -> Iterator[Fault]:
-    """The faults with the lines on which they are, as far as these can be shown."""
+    """The faults with the lines on which they are, as far as these can be shown; a secret's line is not."""
     if not any(fault.column for fault in found):
         yield from found
         return
     lines = _LINE_END.split(page.text)
     for fault in found:
-        source = lines[fault.line - 1] if fault.column and fault.line <= len(lines) else ""
+        shown = fault.column and fault.line <= len(lines) and fault.requirement != "S-7"
+        source = lines[fault.line - 1] if shown else ""
         start = max(0, min(fault.column - MAX_SOURCE_CHARS // 2, len(source) - MAX_SOURCE_CHARS))
         yield replace(fault, source=source[start : start + MAX_SOURCE_CHARS]) if source else fault

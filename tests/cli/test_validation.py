@@ -136,7 +136,7 @@ def test_select_and_ignore_choose(kitchen: Path) -> None:
         (["--select", "F-1"], "nothing looks for F-1"),
         (["--select", ""], "neither"),
         (["--explain", "Z-1"], "no requirement 'Z-1'"),
-        (["--explain", "F"], "no requirement 'F'"),
+        (["--explain", "Z"], "no requirement 'Z'"),
         (["--format", "xml"], "xml"),
         (["--json", "--format", "sarif"], "two formats"),
         (["-f", "a", "-f", "b"], "2 fields"),
@@ -360,3 +360,25 @@ def test_pages_are_not_kept_in_memory(tmp_path: Path) -> None:
 
     few, many = peak(500), peak(5_000)
     assert many - few < 4_500 * len(filler) / 3, (few, many)
+
+
+def test_a_letter_explains_all_of_its_requirements(tmp_path: Path) -> None:
+    run = forked("validate", "--explain", "f", cwd=tmp_path)
+    assert run.code == 0
+    wanted = [one for one in requirements().values() if one.id.startswith("F-")]
+    assert run.out == "".join(f"{one.id} ({one.severity}): {one.text}\n" for one in wanted)
+    told = forked("validate", "--explain", "F", "--json", cwd=tmp_path).json
+    assert [one["id"] for one in told] == [one.id for one in wanted]
+
+
+@pytest.mark.parametrize("form", ["text", "github", "sarif", "json"])
+def test_who_cannot_look_for_secrets_says_so(kitchen: Path, form: str) -> None:
+    hidden = "import sys; sys.modules['detect_secrets'] = None; import memoryfield.validation.secrets as s;"
+    code = f"{hidden} s.find_spec = lambda name: None; from memoryfield.cli.main import main; main()"
+    arguments = ["validate", "-f", str(kitchen), "--format", form]
+    run = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(run, capture_output=True, text=True, env=environment(), check=False)
+    words = "secrets were not looked for: pip install 'memoryfield-cli[secrets]'"
+    assert words in (done.stdout if form == "json" else done.stderr)
+    ignoring = subprocess.run([*run, "--ignore", "S-7"], capture_output=True, text=True, env=environment(), check=False)
+    assert "were not looked for" not in ignoring.stdout + ignoring.stderr

@@ -22,7 +22,7 @@ from memoryfield.page import Page, with_block_of, with_filled_frontmatter, with_
 
 CODES = set(
     "not-utf8 unclosed not-yaml merge-key too-long expands not-mapping no-frontmatter second-block duplicate-key"
-    " escape toml json".split()
+    " escape toml json tag".split()
 )
 KEYS = ("title", "summary", "uuid", "created", "updated", "n", "名", "a b")
 LINE_END = re.compile("\r\n|\r|\n")

@@ -208,7 +208,7 @@ def test_two_links_of_one_line_are_two_faults_and_of_many_the_first_are_told(tmp
     write(tmp_path, {"a.md": page(body="[x](gone.md)\n" * 100)})
     found = check(tmp_path)
     assert len(found) == 21
-    assert "80 more links" in found[0].message
+    assert (found[-1].line, "80 more links" in found[-1].message) == (28, True)
 
 
 # I-1, I-2
@@ -239,6 +239,16 @@ def test_an_introduction_with_some_links_is_no_catalogue(
     tmp_path: Path, named: int, others: int, expected: list[str], as_text: bool
 ) -> None:
     assert catalogue(tmp_path, named, others, as_text=as_text) == expected
+
+
+def test_a_listing_names_pages_by_whatever_names_they_have(tmp_path: Path) -> None:
+    pages = {
+        name: page(title=name, uuid=uuid_of(number), body=name) for number, name in enumerate(["The B.md", "ü.md"])
+    }
+    write(tmp_path, {**pages, "listing.md": page(title="L", uuid=OTHER, body="- The B.md")})
+    assert told(check(tmp_path, select="I-2")) == ["listing.md warning I-2"]
+    write(tmp_path, {"listing.md": page(title="L", uuid=OTHER, body="- The B.md\n- ü.md")})
+    assert told(check(tmp_path, select="I-2")) == []
 
 
 def test_one_page_named_often_is_no_catalogue(tmp_path: Path) -> None:

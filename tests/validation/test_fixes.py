@@ -389,13 +389,13 @@ def test_a_full_disk_leaves_every_page_whole_and_does_not_stop_the_others(folder
         "Big 2.md": "could not be written: File too large",
         "Linked.md": "was not renamed: Big 2.md links to it, and could not be written",
         "Other.md": "",
-        "a.md": "",
+        "a.md": "its link to Big 2.md was put back: that page was not renamed",
         "big.md": "could not be written: File too large",
     }
     assert files(folder) == {
         "Big 2.md": before["Big 2.md"],
         "Linked.md": before["Linked.md"],
-        "a.md": (HEAD + "[x](<big-2.md>) [y](other.md)\n").encode(),
+        "a.md": (HEAD + "[x](<Big%202.md>) [y](other.md)\n").encode(),
         "big.md": before["big.md"],
         "other.md": before["Other.md"],
     }

@@ -33,6 +33,9 @@ from memoryfield.validation.links import links
         ("line\n    [a continued paragraph](woks.md)", "woks.md"),
         ("```\ncode\n```\n[after](woks.md)", "woks.md"),
         ("<!-- no end [a](woks.md)", "woks.md"),
+        ("> ```\n> code\n\n[a](woks.md)", "woks.md"),
+        ("- ```\n  code\n\n[a](woks.md)", "woks.md"),
+        ("[a [b] c](woks.md)", "woks.md"),
     ],
 )
 def test_a_link_is_found_with_its_place(text: str, target: str) -> None:
@@ -57,6 +60,10 @@ def test_a_link_is_found_with_its_place(text: str, target: str) -> None:
         "a]b",
         "[a]()",
         r"\[a](woks.md)",
+        r"See [1] and \[a](woks.md)",
+        "- item\n\n      [a](woks.md)",
+        "<pre>\n[a](woks.md)\n</pre>",
+        "> ```\n> [a](woks.md)",
     ],
 )
 def test_what_is_no_link_is_not_found(text: str) -> None:

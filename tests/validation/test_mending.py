@@ -65,6 +65,12 @@ def test_a_page_without_a_fault_is_not_touched(text: str) -> None:
     assert mend(text) == (text, [])
 
 
+@pytest.mark.parametrize("style", ["|", ">", "|-", ">-"])
+def test_a_block_scalar_is_a_string(style: str) -> None:
+    text = page(COMPLETE).replace(f'created: "{MOMENT}"', f"created: {style}\n  {MOMENT}")
+    assert mend(text) == (text, [])
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -74,6 +80,8 @@ def test_a_page_without_a_fault_is_not_touched(text: str) -> None:
         page("title: Re: a thing\ntags:\n\t- a\n"),
         page("title: Re: a thing\n  and more of it\n"),
         page("title: Re: a\ntitle: Re: b\n"),
+        page("title: Re: a\x1b[31mred\n"),
+        page("title: K8s\ntitle: Kubernetes\nowner: @ops\n"),
         page("base: &b {n: 1}\n<<: *b\n"),
         page('title: "Woks" and pans\nn: `a`\n')[:-1].replace("---\n\n", "", 1),
         page("x: [" + "1," * 12_000 + "]\n"),
@@ -462,3 +470,21 @@ def test_the_rules_find_nothing_of_what_can_always_be_mended(text: str) -> None:
     if page.frontmatter_is_valid and not page.yaml_features:
         found = [*pages.content(page), *pages.block(page), *pages.keys(page), *pages.dates(page, now_ns=FILE_TIME)]
         assert not {fault.requirement for fault in found} & {"P-3", "P-9", "R-7", "F-3", "F-4", "F-5", "F-6", "F-10"}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ('"2026-03-14"', ", in UTC, since it names no zone"),
+        ('"2026-03-14 10:00"', ", in UTC, since it names no zone"),
+        ('"2026-03-14T10:00:00"', "takes created for UTC, since it names no zone"),
+        ('"2026-03-14T10:00:00+01:00"', "turns created into UTC: 2026-03-14T09:00:00Z"),
+        ('"2026-03-14 10:00Z"', "writes created as 2026-03-14T10:00:00Z"),
+    ],
+)
+def test_a_time_that_is_taken_for_utc_is_told(value: str, words: str) -> None:
+    raw = page(COMPLETE).replace('"2026-03-14T09:12:40Z"', value, 1).encode()
+    _, mends = mended(Page("woks.md", raw), {}, "2026-11-30T00:00:00Z")
+    (message,) = [mend.message for mend in mends]
+    assert words in message
+    assert ("zone" in message) == ("zone" in words)
