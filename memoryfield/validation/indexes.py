@@ -180,13 +180,13 @@ def _rows(connection: apsw.Connection, name: str, container: Container, hashes: 
         lengths[length] += 1
         missing.discard(page)
         if page not in hashes:
-            gone.append(str(page))
+            gone.append(page if isinstance(page, str) else f"one named {page!r}")
         elif hashes[page] != digest:
             stale.append(page)
     yield from _lengths(name, lengths)
     if gone:
         yield Fault(name, 0, 0, "X-8", f"holds rows of pages that are gone: {some(sorted(gone))}")
-    if behind := sorted(stale) + sorted(missing):
+    if behind := sorted(set(stale)) + sorted(missing):
         counts = f"{len(stale):,} changed, {len(missing):,} missing"
         requirement = "R-8" if container.writable or container.local_path(name) else "X-9"
         yield Fault(name, 0, 0, requirement, f"is behind its pages ({counts}): {some(behind)}")
