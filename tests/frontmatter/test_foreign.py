@@ -44,7 +44,7 @@ FOREIGN = {
     "TOML that is not valid": f'+++\ntitle = "Woks"\nuuid = "{UUID}"\nn = \n+++\n{BODY}',
     "TOML that is not closed": f'+++\ntitle = "Woks"\n{BODY}',
     "TOML that begins with a table": f'+++\n\n# why\n[a."b c"]\nn = 1\n+++\n{BODY}',
-    "JSON that is not valid": f'{{\n  "title": "Woks",\n  "n": 1,\n}}\n{BODY}',
+    "JSON that is not valid": f'{{\n  "title": "Woks",\n  "n": nope\n}}\n{BODY}',
     "deep TOML": f'+++\ntitle = "Woks"\nn = {"[" * 2000}{"]" * 2000}\n+++\n{BODY}',
     "TOML with a key of very many parts": f'+++\ntitle = "Woks"\n{".".join("a" * 30_000)} = 1\n+++\n{BODY}',
     "TOML with very many values": f'+++\ntitle = "Woks"\nn = [{"1," * 12_000}]\n+++\n{BODY}',
@@ -108,7 +108,7 @@ def test_a_foreign_block_is_not_handed_on_to_the_page_that_replaces_it_and_its_u
     [
         ("TOML that is not valid", 4, "toml"),
         ("TOML that is not closed", 1, "unclosed"),
-        ("JSON that is not valid", 4, "json"),
+        ("JSON that is not valid", 3, "json"),
         ("deep TOML", 1, "expands"),
         ("TOML with a key of very many parts", 1, "expands"),
         ("TOML with very many values", 1, "expands"),
