@@ -5,6 +5,7 @@ nothing that it would not say.
 """
 
 import re
+from functools import cache
 
 _BEYOND_ASCII = r"\xa1-\xac\xae-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff"
 """Without the spaces and line ends of other scripts, and without what YAML refuses."""
@@ -17,14 +18,19 @@ _ITEM = r"[A-Za-z][A-Za-z0-9_.-]*"
 _LIST = rf"\[{_ITEM}(?:, {_ITEM})*+\]"
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]*"
 _VALUE = rf"{_TEXT}|{_URL}|{_WORDS}|{_UUID}|{_LIST}"
-_LINES = re.compile(rf"(?:{_KEY}: (?:{_VALUE})\n)*+")
 _NOT_TEXT = frozenset("y n yes no on off true false null".split())
 """Words that YAML 1.1 takes for something else, in lowercase."""
 
 
+@cache
+def _lines() -> re.Pattern[str]:
+    """Such lines and nothing else. Compiled when it is first needed: that takes a while."""
+    return re.compile(rf"(?:{_KEY}: (?:{_VALUE})\n)*+")
+
+
 def read(source: str) -> dict[str, str | list[str]] | None:
     """The keys and values of a block, or None if such lines are not all that it consists of."""
-    if not _LINES.fullmatch(source):
+    if not _lines().fullmatch(source):
         return None
     found: dict[str, str | list[str]] = {}
     lines = source.split("\n")[:-1]
