@@ -61,6 +61,11 @@ def open_searcher(given: list[str] | None, **options: "Unpack[Options]") -> "Sea
     return Searcher.open(_locations(given), **options)
 
 
+def is_named(given: list[str] | None) -> bool:
+    """Whether the field is named, and not just the current folder that holds a page."""
+    return bool(given or os.environ.get("MEMORYFIELD"))
+
+
 def _locations(given: list[str] | None) -> list[str]:
     """The given fields, else the environment's, else the current folder."""
     if given and not all(given):

@@ -1,6 +1,5 @@
 """The validate command: faults as text, JSON, annotations or SARIF; what they mean; mending them."""
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,7 @@ import typer
 from .. import __version__
 from ..errors import ArchiveError, UsageError
 from ..field import Field
-from .common import FieldOption, JsonOption, command_group, location_of, open_field, print_json
+from .common import FieldOption, JsonOption, command_group, is_named, location_of, open_field, print_json
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import clipped, escaped, is_terminal, plural, revealed, say, styled, width
@@ -71,7 +70,7 @@ def validate(
         return
     if (fix or diff) and (select or ignore):
         raise UsageError("--fix mends all that it can, and --select and --ignore choose what is reported")
-    if fix and not diff and not field and not os.environ.get("MEMORYFIELD"):
+    if fix and not diff and not is_named(field):
         raise UsageError("--fix changes and renames files: name the field", hint="For the current folder: -f .")
     if diff:
         raise typer.Exit(int(_show_fixes(field, form)))

@@ -16,7 +16,7 @@ from typing import IO
 
 from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
 from ..names import ARCHIVE_SUFFIX, is_debris, is_page, plain_name_fault, plainly_a_page
-from .base import Entry, Skipped, check_plain, digest, digest_line
+from .base import FOLDER, LINK_IN_ARCHIVE, Entry, Skipped, check_plain, digest, digest_line
 
 _BYTES = "latin-1"
 """Names that do not say that they are UTF-8 are read as bytes; zipfile's own guess takes longer. See `entry_name`."""
@@ -52,17 +52,13 @@ class ArchiveContainer:
             name = entry_name(info)
             if "/" in name:
                 fault = next(filter(None, map(plain_name_fault, name.removesuffix("/").split("/"))), None)
-                skipped = (
-                    Skipped(name, f"has a name that {fault}")
-                    if fault
-                    else Skipped(name.split("/", 1)[0], "is a folder")
-                )
+                skipped = Skipped(name, f"has a name that {fault}") if fault else Skipped(name.split("/", 1)[0], FOLDER)
                 skipped_once[skipped] = None
             elif fault := plain_name_fault(name):
                 self._skipped.append(Skipped(name, f"has a name that {fault}"))
             elif not is_regular(info):
                 kind = stat.S_IFMT(info.external_attr >> 16)
-                reason = "is a link, which is not followed" if kind == stat.S_IFLNK else "is not a regular file"
+                reason = LINK_IN_ARCHIVE if kind == stat.S_IFLNK else "is not a regular file"
                 self._skipped.append(Skipped(name, reason))
             else:
                 self._infos[name] = info

@@ -22,6 +22,12 @@ class Entry(NamedTuple):
     crc32: int | None = None
 
 
+FOLDER = "is a folder"
+LINK_OUT = "is a link that leads outside the field"
+LINK_IN_ARCHIVE = "is a link, which is not followed"
+"""Reasons for which something is `Skipped` that others ask for."""
+
+
 class Skipped(NamedTuple):
     """Something in a container that is no file of the field, and why: a sub-folder, a link leading out."""
 

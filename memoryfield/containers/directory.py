@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import FieldNotFoundError, ReadOnlyError
 from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
-from .base import Entry, Skipped, check_plain, digest
+from .base import FOLDER, LINK_OUT, Entry, Skipped, check_plain, digest
 
 MANY = 20_000
 """Of so many files, a process of its own takes the fingerprint, beside what ours does next."""
@@ -119,7 +119,7 @@ class DirectoryContainer:
         """What a link within the field leads to; None, and noted, for all that is no file of the field."""
         reason: str | None = "is not a regular file"
         if stat.S_ISDIR(status.st_mode):
-            reason = "is a folder"
+            reason = FOLDER
         elif stat.S_ISLNK(status.st_mode):
             reason = self._link_fault(item.path)
         if reason is None:
@@ -146,7 +146,7 @@ class DirectoryContainer:
     def _link_fault(self, path: str) -> str | None:
         target = Path(os.path.realpath(path))
         if target.parent != self._root:
-            return "is a link that leads outside the field"
+            return LINK_OUT
         return None if target.is_file() else "is a link that leads nowhere"
 
     def _path(self, name: str) -> Path:

@@ -140,8 +140,7 @@ class IndexStore:
         connection = apsw.Connection(":memory:")
         try:
             if content is not None:
-                # A file in WAL mode cannot be read from memory: say that its journal is a plain one.
-                connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
+                deserialize(connection, content)
             return cls._checked(connection, name, model, dimensions, True, content is None)
         except DAMAGE as error:
             connection.close()
@@ -518,6 +517,12 @@ class IndexStore:
                 if not merging:
                     self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces' AND value = ?", (seen,))
             at_once = MERGE_PAGES
+
+
+def deserialize(connection: apsw.Connection, content: bytes) -> None:
+    """Let a connection to memory hold a file's content."""
+    # A file in WAL mode cannot be read from memory: say that its journal is a plain one.
+    connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
 
 
 def _set_up(connection: apsw.Connection, *, mapped: bool = True) -> None:

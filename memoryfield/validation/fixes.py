@@ -205,7 +205,7 @@ def _put_back(
 ) -> None:
     """Let links lead to the old names again of pages that got no new ones after all."""
     kept = {c.new_name: c.filename for c in changes if c.new_name and c.filename not in renamed}
-    for change in changes:
+    for change in changes if kept else ():
         olds = {new: kept[new] for new in _new_links(change) & kept.keys()}
         if not olds or change.before == change.after:
             continue

@@ -18,6 +18,7 @@ from ..embedders.specs import begins_with
 from ..errors import MemoryfieldError
 from ..index.files import code_of, is_file
 from ..index.schema import PAGES_COLUMNS
+from ..index.store import deserialize
 from .across import some
 from .report import Fault
 
@@ -110,7 +111,7 @@ def _open(container: Container, name: str) -> apsw.Connection:
     if path is None:
         connection = apsw.Connection(":memory:")
         if content := container.read(name):
-            connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
+            deserialize(connection, content)
     else:
         how = "?immutable=1" if _is_at_rest(path) else ""
         uri = path.absolute().as_uri() + how

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from .. import names
 from ..containers import Container
 from ..containers.archive import ArchiveContainer
+from ..containers.base import FOLDER, LINK_IN_ARCHIVE, LINK_OUT
 from .report import Fault
 
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -20,14 +21,13 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def layout(container: Container, pages: int) -> Iterator[Fault]:
     """C-1, C-2, C-8, P-12, S-1, and the rules for archives."""
     nested = sorted(container.nested_pages())
-    is_archive = isinstance(container, ArchiveContainer)
     if not pages:
         yield Fault("", 0, 0, "C-1", "a field must hold at least one page")
-    if nested and not pages and is_archive:
+    if nested and not pages and isinstance(container, ArchiveContainer):
         yield Fault("", 0, 0, "A-3", f"the pages lie in a folder inside the archive ({nested[0]})")
     yield from (Fault(path, 0, 0, "C-2", "lies in a sub-folder, where nobody reads it") for path in nested)
     yield from _same_names(container.names())
-    yield from _skipped(container, is_archive)
+    yield from _skipped(container)
     yield from _names_of_archive(container)
     yield from odd_entries(container)
 
@@ -41,13 +41,12 @@ def _same_names(given: list[str]) -> Iterator[Fault]:
             yield Fault(name, 0, 0, "C-8", f"differs from {first} in capitals or normal form only")
 
 
-def _skipped(container: Container, is_archive: bool) -> Iterator[Fault]:
+def _skipped(container: Container) -> Iterator[Fault]:
     """S-1, P-2 and P-12: what is there and is not read."""
     for item in container.skipped():
-        if item.reason == "is a folder":
+        if item.reason == FOLDER:
             continue
-        is_link = "link" in item.reason and (is_archive or "outside" in item.reason)
-        if is_link or _leads_out(item.name):
+        if item.reason in (LINK_OUT, LINK_IN_ARCHIVE) or _leads_out(item.name):
             yield Fault(item.name, 0, 0, "S-1", f"{item.reason}; it is not read")
         elif names.is_page(item.name):
             requirement = "P-2" if names.plain_name_fault(item.name) else "P-12"

@@ -18,14 +18,13 @@ from ..frontmatter.rewriting import new_block, set_keys
 from ..frontmatter.safe_yaml import YamlError, load
 from ..page import Page
 from .links import links
+from .pages import ASKED_FOR, RFC_3339, is_empty
 
 _BOM = "\ufeff"
 _DATETIME = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:(?:[Tt]|[ \t]+)(\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?[ \t]*(Z|z|UTC|[+-]\d\d(?::?\d\d)?)?)?",
     re.ASCII,
 )
-_FORM = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
-"""A datetime as RFC 3339 writes it, but for its zone."""
 _ZONED = re.compile(r"(?:[Zz]|UTC|:\d\d(?:[.,]\d+)?[ \t]*[+-]\d\d(?::?\d\d)?)$")
 _UTC_ZONES = ("Z", "+00:00")
 _UUID = re.compile(
@@ -33,11 +32,10 @@ _UUID = re.compile(
     r"|\{([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\})",
     re.ASCII | re.IGNORECASE,
 )
-_KEY = re.compile(r"(?:(?:title|summary|uuid|created|updated)[ \t]*:|\w[\w .-]*:(?=[ \t]|$))[ \t]*")
+_KEY = re.compile(rf"(?:(?:{'|'.join(KNOWN_KEYS)})[ \t]*:|\w[\w .-]*:(?=[ \t]|$))[ \t]*")
 """A key in the first column; a blank must follow its colon where it is none of the five."""
 _QUOTED = re.compile(r"(\"[^\"]*\"|'[^']*')(?:[ \t]+#.*)?")
-_ASKED_FOR = {"title": "F-3", "uuid": "F-4", "created": "F-5", "updated": "F-6"}
-_MENDED_KEYS = ("title", "summary", "uuid", "created", "updated", "expires")
+_MENDED_KEYS = (*KNOWN_KEYS, "expires")
 _STANDS_IN = "x"
 """A value that any block can hold, until the right one is set."""
 
@@ -238,12 +236,11 @@ def _value(line: str) -> tuple[str, str, str] | None:
 
 def _with_keys(page: Page, now: str) -> tuple[str, list[Mend]]:
     """The text with the keys mended; a key that cannot be set without touching another one stays as it is."""
-    block = find_block(page.text)
-    assert block is not None
+    assert page.block is not None
     wanted = _wanted(page, now)
     if not wanted:
         return page.text, []
-    text = set_keys(page.text, block, {key: item.value for key, item in wanted.items()})
+    text = set_keys(page.text, page.block, {key: item.value for key, item in wanted.items()})
     if text is not None:
         return text, [mend for item in wanted.values() for mend in item.mends]
     text = page.text
@@ -261,9 +258,9 @@ def _wanted(page: Page, now: str) -> dict[str, Key]:
     """The keys that should have another value, or another way of writing it."""
     keys = dict(_written_otherwise(page))
     values = {**page.frontmatter, **{key: item.value for key, item in keys.items()}}
-    missing = [key for key in _ASKED_FOR if _is_empty(values.get(key))]
+    missing = [key for key in ASKED_FOR if is_empty(values.get(key))]
     made = _made(page, values, now) if missing else {}
-    return keys | {key: Key(made[key], [Mend(_ASKED_FOR[key], 1, f"adds {key}")]) for key in missing}
+    return keys | {key: Key(made[key], [Mend(ASKED_FOR[key], 1, f"adds {key}")]) for key in missing}
 
 
 def _made(page: Page, values: Mapping[str, Any], now: str) -> dict[str, str]:
@@ -272,15 +269,11 @@ def _made(page: Page, values: Mapping[str, Any], now: str) -> dict[str, str]:
     return {"title": _title(page), "uuid": str(uuid.uuid4()), "created": created, "updated": updated}
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
 def _written_otherwise(page: Page) -> Iterator[tuple[str, Key]]:
     """The keys that are there, and should be written in another way."""
     for key, value in page.frontmatter.items():
         place = page.key_places.get(key)
-        if key not in _MENDED_KEYS or place is None or _is_empty(value):
+        if key not in _MENDED_KEYS or place is None or is_empty(value):
             continue
         text = _as_written(value, place)
         if text is None:
@@ -340,7 +333,7 @@ def _as_datetime(key: str, text: str, place: KeyPlace) -> Key | None:
     if moment is None:
         return None
     mends = [] if place.quoted else [Mend("F-8", place.line, f"puts quotes around {key}")]
-    if not _FORM.fullmatch(text):
+    if not RFC_3339.fullmatch(text):
         zone = "" if _ZONED.search(text) else ", in UTC, since it names no zone"
         mends.append(Mend("F-9", place.line, f"writes {key} as {moment}{zone}"))
     elif not text.endswith(_UTC_ZONES):

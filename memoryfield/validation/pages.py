@@ -11,12 +11,16 @@ from typing import Any
 from .. import names
 from ..dates import moment_of
 from ..frontmatter import Problem, place
+from ..frontmatter.blocks import KNOWN_KEYS
 from ..page import Page, headings
 from .report import Fault
 
 MAX_SUMMARY_CHARS = 300
 _DAY_NS = 86_400 * 1_000_000_000
-_STRICT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
+ASKED_FOR = {"title": "F-3", "uuid": "F-4", "created": "F-5", "updated": "F-6"}
+"""The keys that every page should have, and where that is required."""
+RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?", re.ASCII)
+"""A datetime as it is written there, its zone aside."""
 _LOOSE = re.compile(
     r"\d{4}-\d\d-\d\d[Tt \t]+\d\d?:\d\d(?::\d\d(?:\.\d*)?)?[ \t]*(?P<zone>[Zz]|[+-]\d\d?(?::?\d\d)?)?", re.ASCII
 )
@@ -24,10 +28,7 @@ _DATE_OF_YAML = re.compile(  # the timestamp of YAML 1.1; what only begins like 
     r"\d{4}-\d\d-\d\d|\d{4}-\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?",
     re.ASCII,
 )
-_QUOTED = {
-    key: re.compile(rf"^{key}:[ \t]+[\"']", re.MULTILINE)
-    for key in ("title", "summary", "uuid", "created", "updated", "expires")
-}
+_QUOTED = {key: re.compile(rf"^{key}:[ \t]+[\"']", re.MULTILINE) for key in (*KNOWN_KEYS, "expires")}
 _UTC = ("Z", "z", "+00:00")
 _PROBLEMS = {
     "not-utf8": "P-1",
@@ -101,9 +102,8 @@ def keys(page: Page) -> Iterator[Fault]:
     """F-3 to F-6, F-11, F-14: the keys that every page should have, and what their values are."""
     if not page.frontmatter_is_valid:
         return
-    for key, requirement in (("title", "F-3"), ("uuid", "F-4"), ("created", "F-5"), ("updated", "F-6")):
-        value = page.frontmatter.get(key)
-        if value is None or (isinstance(value, str) and not value.strip()):
+    for key, requirement in ASKED_FOR.items():
+        if is_empty(page.frontmatter.get(key)):
             yield at_key(page, key, requirement, f"the frontmatter should have {key}")
     for key in ("title", "summary", "uuid"):
         value = page.frontmatter.get(key)
@@ -116,6 +116,11 @@ def keys(page: Page) -> Iterator[Fault]:
         usual = _usual_uuid(given)
         message = f"the usual form of this uuid is {usual}" if usual else f"{given!r} is not a uuid"
         yield at_key(page, "uuid", "F-11", message)
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a key with this value counts as missing."""
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _usual_uuid(given: str) -> str:
@@ -147,7 +152,7 @@ def dates(page: Page, *, now_ns: int) -> Iterator[Fault]:
         if not _is_quoted(page, key):
             yield at_key(page, key, "F-8", f"{key} must be a string in quotes")
         if not isinstance(value, str) or not _is_datetime(value):
-            none = isinstance(value, str) and _STRICT.fullmatch(value)
+            none = isinstance(value, str) and RFC_3339.fullmatch(value)
             what = "; there is no such day or time" if none else ""
             yield at_key(page, key, "F-9", f"{key} should be an ISO 8601 datetime such as 2026-03-14T09:12:40Z{what}")
         if isinstance(value, str) and not value.endswith(_UTC) and (zone := _zone(value)) is not None:
@@ -171,7 +176,7 @@ def _is_quoted(page: Page, key: str) -> bool:
 
 
 def _is_datetime(value: str) -> bool:
-    if not _STRICT.fullmatch(value):
+    if not RFC_3339.fullmatch(value):
         return False
     try:
         datetime.datetime.fromisoformat(value)
@@ -258,7 +263,7 @@ def is_uuid(value: object) -> bool:
 
 def _opening(page: Page) -> int:
     """The line of the `---` above the frontmatter."""
-    return max(1, page.text.count("\n", 0, page.block.start)) if page.block else 1
+    return max(1, place(page.text, page.block.start)[0] - 1) if page.block else 1
 
 
 def at_key(page: Page, key: str, requirement: str, message: str) -> Fault:
