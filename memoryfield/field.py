@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from . import names
-from .containers import Container, Entry, open_container
+from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
     FieldNotFoundError,
     NotEmptyError,
@@ -63,14 +63,14 @@ class Field:
         self.container = container
 
     @classmethod
-    def open(cls, location: str | Path) -> "Field":
-        """The field at a location: a folder, or a .memoryfield.zip.
+    def open(cls, location: str | Path, limits: Limits = DEFAULT_LIMITS) -> "Field":
+        """The field at a location: a folder, or a .memoryfield.zip within the limits.
 
         Raises:
             FieldNotFoundError: nothing is there.
             ArchiveError: a file that is no readable zip.
         """
-        return cls(open_container(location))
+        return cls(open_container(location, limits))
 
     @classmethod
     def create(cls, location: str | Path, *, title: str = "", summary: str = "") -> "Field":
@@ -131,6 +131,16 @@ class Field:
             except OSError as error:
                 if unreadable is not None:
                     unreadable.append((entry.name, error.strerror or str(error)))
+
+    def content_hash(self) -> str:
+        """What names the pages and other files, whatever carries them: `mf1:` and hexadecimal digits (A-11).
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        from .containers.contents import content_hash, file_hashes
+
+        return content_hash(file_hashes(self.container))
 
     def find(self, wanted: str) -> str:
         """The file name of a page: given by name, by name without `.md`, or by (the beginning of) its uuid.

@@ -14,6 +14,7 @@ MAX_PAGE_BYTES = 8192
 _LEGAL_STEM = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # Of ten thousand names, nearly all match this, and need no closer look.
 plainly_a_page = re.compile(r"[a-z0-9-]+\.md").fullmatch
+_JOURNALS = ("-journal", "-wal", "-shm")
 _DEBRIS = frozenset({".ds_store", "desktop.ini", "thumbs.db"})
 _MAX_STEM = 100
 _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
@@ -35,6 +36,11 @@ def is_page(name: str) -> bool:
 def is_index(name: str) -> bool:
     """Whether a file of this name is an SQLite vector index."""
     return name.endswith(INDEX_SUFFIX) and not is_debris(name)
+
+
+def is_journal(name: str) -> bool:
+    """Whether a file of this name is one that SQLite keeps beside an index at work."""
+    return name.endswith(_JOURNALS) and is_index(name.rsplit("-", 1)[0])
 
 
 def is_legal_page_name(name: str) -> bool:

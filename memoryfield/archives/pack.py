@@ -31,7 +31,6 @@ Progress = Callable[[int, int], None]
 
 _EARLIEST = datetime.datetime(1980, 1, 1, tzinfo=datetime.UTC)
 _LATEST = datetime.datetime(2107, 12, 31, 23, 59, 58, tzinfo=datetime.UTC)
-_JOURNALS = ("-journal", "-wal", "-shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def _contents(container: Container) -> tuple[list[Entry], list[tuple[str, str]]]
     for entry in sorted(container.entries(), key=lambda entry: entry.name):
         if names.is_debris(entry.name):
             left_out.append((entry.name, "is no part of a field"))
-        elif _is_journal(entry.name):
+        elif names.is_journal(entry.name):
             left_out.append((entry.name, "belongs to an index at work"))
         elif names.is_index(entry.name) and entry.name not in indexes:
             left_out.append((entry.name, "is a second index of the same model"))
@@ -140,11 +139,6 @@ def _contents(container: Container) -> tuple[list[Entry], list[tuple[str, str]]]
                 f"{other} and {entry.name} would be one file on many systems", hint="Rename one of them."
             )
     return entries, sorted(left_out)
-
-
-def _is_journal(name: str) -> bool:
-    """A file that SQLite keeps beside an index at work."""
-    return any(name.endswith(ending) and names.is_index(name.removesuffix(ending)) for ending in _JOURNALS)
 
 
 def _write(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..containers import Limits
 from ..errors import UsageError
 from ..field import Field, locate
 
@@ -25,6 +26,12 @@ FieldsOption = Annotated[
     list[str] | None,
     typer.Option("--field", "-f", metavar="LOCATION", help="A folder or a .memoryfield.zip; repeatable."),
 ]
+AllowOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="NAME=VALUE", help="Open a larger archive: entries=N, total=4G, entry=1G, ratio=N."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 
@@ -33,13 +40,13 @@ def command_group() -> typer.Typer:
     return typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def open_field(given: list[str] | None) -> Field:
-    """The field that a command works on.
+def open_field(given: list[str] | None, allow: list[str] | None = None) -> Field:
+    """The field that a command works on; an archive must be within the limits.
 
     Raises:
         UsageError: several are given.
     """
-    return Field.open(location_of(given))
+    return Field.open(location_of(given), Limits.read(allow or ()))
 
 
 def location_of(given: list[str] | None) -> str:
@@ -54,11 +61,11 @@ def location_of(given: list[str] | None) -> str:
     return locations[0]
 
 
-def open_searcher(given: list[str] | None, **options: "Unpack[Options]") -> "Searcher":
+def open_searcher(given: list[str] | None, allow: list[str] | None = None, **options: "Unpack[Options]") -> "Searcher":
     """What searches the given fields, or the one that a command works on."""
     from ..search.searcher import Searcher
 
-    return Searcher.open(_locations(given), **options)
+    return Searcher.open(_locations(given), Limits.read(allow or ()), **options)
 
 
 def is_named(given: list[str] | None) -> bool:

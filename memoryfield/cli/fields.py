@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..field import Field
-from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
 from .render import escaped, plural, say, size, styled
 
@@ -42,18 +42,19 @@ def create(
 
 
 @app.command(cls=PlainCommand)
-def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
+def info(field: FieldOption = None, allow: AllowOption = None, as_json: JsonOption = False) -> None:
     """Tell what is in a field: pages, bytes, and each index with what is pending and what failed.
 
     \b
     Example:
       $ memoryfield info -f notes
     """
-    with open_field(field) as opened:
+    with open_field(field, allow) as opened:
         entries = opened.entries()
         indexes = opened.indexes()
         largest = max(entries, key=lambda entry: entry.size, default=None)
         total = sum(entry.size for entry in entries)
+        content_hash, unread = _content_hash(opened)
         if as_json:
             print_json(
                 {
@@ -61,12 +62,14 @@ def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
                     "location": str(opened.location),
                     "pages": len(entries),
                     "bytes": total,
+                    "content_hash": content_hash or None,
                     "largest": largest and {"filename": largest.name, "bytes": largest.size},
                     "indexes": [index.to_dict() for index in indexes],
                 }
             )
             return
         print(f"{styled(escaped(opened.name), 1)}: {plural(len(entries), 'page')}, {size(total)}")
+        print(f"content {content_hash}" if content_hash else f"no content hash: {escaped(unread)}")
         if largest:
             print(f"largest: {escaped(largest.name)}, {size(largest.size)}")
         for index in indexes:
@@ -80,6 +83,14 @@ def info(field: FieldOption = None, as_json: JsonOption = False) -> None:
             _print_failures(index.failures)
         if not indexes:
             print("no index: run `memoryfield embed`")
+
+
+def _content_hash(field: Field) -> tuple[str, str]:
+    """The content hash, or nothing and why."""
+    try:
+        return field.content_hash(), ""
+    except OSError as error:
+        return "", f"{error.filename}: {error.strerror or error}"
 
 
 def _print_failures(failures: tuple[tuple[str, str], ...]) -> None:

@@ -11,6 +11,7 @@ import typer
 from ..errors import UsageError
 from ..field import Field
 from .common import (
+    AllowOption,
     FieldOption,
     FieldsOption,
     JsonOption,
@@ -168,6 +169,7 @@ def search(
     ] = None,
     no_sync: Annotated[bool, _NO_SYNC] = False,
     field: FieldsOption = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages that answer a question; exit 1 if there are none.
@@ -190,6 +192,7 @@ def search(
     """
     with open_searcher(
         field,
+        allow,
         limit=limit,
         mode=mode.value,
         min_score=min_score,
@@ -232,6 +235,7 @@ def similar(
     recency: Annotated[str | None, _RECENCY] = None,
     no_sync: Annotated[bool, _NO_SYNC] = False,
     field: FieldOption = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages most like one page, by their stored vectors; exit 1 if there are none.
@@ -240,7 +244,7 @@ def similar(
     Example:
       $ memoryfield similar woks --min-score 0
     """
-    with open_field(field) as opened:
+    with open_field(field, allow) as opened:
         found = opened.similar(
             page,
             limit=limit,

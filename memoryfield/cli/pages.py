@@ -15,7 +15,7 @@ import typer
 from ..errors import MemoryfieldError, PageConflictError, PageNotFoundError, RefusedError, UsageError
 from ..field import Field, Written
 from ..page import Page
-from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
 from .render import cells, clipped, escaped, escaped_page, is_terminal, plural, say, size, styled, width
 
@@ -96,6 +96,7 @@ def read(
     pages: Annotated[list[str], typer.Argument(metavar="PAGE...", help="Name, stem, uuid or its first 8 characters.")],
     body: Annotated[bool, typer.Option("--body", help="Leave the frontmatter out.")] = False,
     field: FieldOption = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print pages. One page: its bytes, as they are. Several: each under a line with its name.
@@ -108,7 +109,7 @@ def read(
     found: list[dict[str, Any]] = []
     missing: list[PageNotFoundError] = []
     failed: list[MemoryfieldError | OSError] = []
-    with open_field(field) as opened:
+    with open_field(field, allow) as opened:
         for wanted in pages:
             try:
                 page = opened.read(wanted)
@@ -192,6 +193,7 @@ def list_pages(
     ] = SortKey.NAME,
     reverse: Annotated[bool, typer.Option("--reverse", help="The other way round.")] = False,
     field: FieldOption = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the pages with their titles.
@@ -200,7 +202,7 @@ def list_pages(
     Example:
       $ memoryfield list --sort updated
     """
-    with open_field(field) as opened:
+    with open_field(field, allow) as opened:
         unreadable: list[tuple[str, str]] = []
         rows = [_row(page) for page in opened.pages(unreadable)]
         key = {"name": "filename", "size": "bytes"}.get(sort.value, sort.value)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import FieldOption, JsonOption, command_group, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
 from .render import escaped, plural, say, size
 
@@ -20,6 +20,7 @@ def pack(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over an archive that is there.")] = False,
     field: FieldOption = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Put a field into one zip: its pages, its other files and its indexes.
@@ -32,7 +33,7 @@ def pack(
     """
     from ..archives import pack as pack_field
 
-    with open_field(field) as opened:
+    with open_field(field, allow) as opened:
         if output is None and opened.location.resolve() == Path.cwd():
             output = Path.cwd().parent
         packed = pack_field(opened, output, replace=force)

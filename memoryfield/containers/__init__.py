@@ -6,12 +6,13 @@ from pathlib import Path
 
 from ..errors import FieldNotFoundError
 from .base import Container, Entry, Skipped
+from .limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["Container", "Entry", "Skipped", "open_container"]
+__all__ = ["DEFAULT_LIMITS", "Container", "Entry", "Limits", "Skipped", "open_container"]
 
 
-def open_container(location: str | Path) -> Container:
-    """The container at a location: a folder, or a zip.
+def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS) -> Container:
+    """The container at a location: a folder, or a zip within the limits.
 
     Raises:
         FieldNotFoundError: nothing is there, or something that is neither.
@@ -25,7 +26,7 @@ def open_container(location: str | Path) -> Container:
     if path.is_file():
         from .archive import ArchiveContainer
 
-        return ArchiveContainer(path)
+        return ArchiveContainer(path, limits)
     raise FieldNotFoundError(
         f"no folder or archive at {str(location)!r}", hint="`memoryfield create PATH` makes a new field."
     )

@@ -17,6 +17,7 @@ from typing import IO
 from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
 from ..names import ARCHIVE_SUFFIX, is_debris, is_page, plain_name_fault, plainly_a_page
 from .base import FOLDER, LINK_IN_ARCHIVE, Entry, Skipped, check_plain, digest, digest_line
+from .limits import DEFAULT_LIMITS, Limits
 
 _BYTES = "latin-1"
 """Names that do not say that they are UTF-8 are read as bytes; zipfile's own guess takes longer. See `entry_name`."""
@@ -32,8 +33,9 @@ class ArchiveContainer:
 
     writable = False
 
-    def __init__(self, location: Path) -> None:
+    def __init__(self, location: Path, limits: Limits = DEFAULT_LIMITS) -> None:
         self.location = location
+        self.limits = limits
         self.name = location.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip")
         self._zip = open_zip(location)
         assert self._zip.fp is not None
@@ -105,7 +107,9 @@ class ArchiveContainer:
         return self._zip.open(self._infos[name])
 
     def renewed(self) -> ArchiveContainer:
-        return self if _identity(self.location.stat()) == self._identity else ArchiveContainer(self.location)
+        return (
+            self if _identity(self.location.stat()) == self._identity else ArchiveContainer(self.location, self.limits)
+        )
 
     def begin_fingerprint(self) -> Callable[[], str]:
         return self.fingerprint

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from ..containers import Container, open_container
+from ..containers import DEFAULT_LIMITS, Container, Limits, open_container
 from ..embedders import find_embedder
 from ..errors import MemoryfieldError, UsageError
 from ..index.files import has_embedder
@@ -57,7 +57,9 @@ class Searcher:
         self._opened: list[Container] = []
 
     @classmethod
-    def open(cls, locations: Sequence[str | Path], **options: Unpack[Options]) -> Searcher:
+    def open(
+        cls, locations: Sequence[str | Path], limits: Limits = DEFAULT_LIMITS, **options: Unpack[Options]
+    ) -> Searcher:
         """A searcher of the fields at these locations; it closes them in the end.
 
         Raises:
@@ -66,20 +68,20 @@ class Searcher:
         """
         searcher = cls([], **options)
         try:
-            searcher._open(locations)
+            searcher._open(locations, limits)
         except BaseException:
             searcher.close()
             raise
         return searcher
 
-    def _open(self, locations: Sequence[str | Path]) -> None:
+    def _open(self, locations: Sequence[str | Path], limits: Limits) -> None:
         places: dict[str, str | Path] = {}
         for location in locations:
             places.setdefault(str(Path(location).resolve()), location)
         found: list[tuple[str, Container]] = []
         for location in places.values():
             try:
-                container = open_container(location)
+                container = open_container(location, limits)
             except (MemoryfieldError, OSError) as error:
                 self._broken.append((str(location), error))
             else:
