@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .archives.pack import Packed as Packed
     from .archives.pack import pack as pack
     from .archives.unpack import unpack as unpack
+    from .containers.limits import Limits as Limits
     from .errors import MemoryfieldError as MemoryfieldError
     from .field import Field as Field
     from .field import Written as Written
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Field": "field",
     "Hit": "search.result",
+    "Limits": "containers.limits",
     "MemoryfieldError": "errors",
     "Packed": "archives",
     "Page": "page",

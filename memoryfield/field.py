@@ -69,6 +69,7 @@ class Field:
         Raises:
             FieldNotFoundError: nothing is there.
             ArchiveError: a file that is no readable zip.
+            UnsafeArchiveError: an archive that is refused, and why.
         """
         return cls(open_container(location, limits))
 

@@ -19,6 +19,8 @@ _DEBRIS = frozenset({".ds_store", "desktop.ini", "thumbs.db"})
 _MAX_STEM = 100
 _RESERVED = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 """Names that Windows keeps for devices, with whatever suffix."""
+_DEVICE = re.compile(r"con|prn|aux|nul|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]|conin\$|conout\$", re.IGNORECASE)
+"""The same with the rare ones."""
 
 
 def is_debris(name: str) -> bool:
@@ -75,6 +77,18 @@ def plain_name_fault(name: str) -> str | None:
     if any(0xD800 <= ord(ch) < 0xE000 for ch in name):
         return "is not UTF-8"
     return None
+
+
+def windows_name_fault(name: str) -> str | None:
+    """Why Windows would make something else of a plain name than a file of that name, or None.
+
+    A colon leads to another stream of a file, some names are devices, and dots and spaces at the end are dropped.
+    """
+    if any(character in '<>:"|?*' for character in name):
+        return "contains a character that Windows does not allow"
+    if _DEVICE.fullmatch(name.split(".")[0].rstrip()):
+        return "is one of a device on Windows"
+    return "ends in a dot or a space, which Windows drops" if name.endswith((".", " ")) else None
 
 
 def folded(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from .doubles.ollama_server import OllamaServer
 from .doubles.openai_server import OpenAIServer
 from .doubles.server import hashed_vectors
 
+VECTORS = Path(__file__).parents[1] / "spec" / "vectors"
+
 
 @pytest.fixture(autouse=True)
 def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -18,6 +22,15 @@ def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
     base = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("MEMORYFIELD_CACHE", str(base))
     return base / "archives"
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All conformance vectors, written by make.py as another implementer would have them; it checks their hashes."""
+    out = tmp_path_factory.mktemp("vectors")
+    run = subprocess.run([sys.executable, "-B", VECTORS / "make.py", out], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return out
 
 
 @pytest.fixture

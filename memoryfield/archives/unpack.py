@@ -1,164 +1,283 @@
-"""An archive back into a folder. Nothing is written before every entry has been looked at."""
+"""An archive back into a folder. Nothing is written before the gate has looked at every entry."""
 
 from __future__ import annotations
 
-import copy
+import hashlib
 import os
 import secrets
 import shutil
-import zipfile
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..containers.archive import entry_name, is_regular, mtime_ns, open_zip, reading
+from ..containers.archive import ArchiveContainer, mtime_ns
+from ..containers.gate import MACOSX, Item
+from ..containers.limits import DEFAULT_LIMITS, Limits
+from ..containers.unpacking import OverrunError
 from ..errors import ArchiveError, NotEmptyError, UnsafeArchiveError
-from ..names import ARCHIVE_SUFFIX, folded, is_page, plain_name_fault
+from ..names import ARCHIVE_SUFFIX, is_debris, is_journal, is_page, windows_name_fault
 
 Progress = Callable[[int, int], None]
-_CHUNK = 1 << 20
+_MANY = 32
+"""Beyond so many files, one flush of all that the system holds is quicker than one for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unpacked:
-    """A folder that an archive was unpacked into."""
+    """A folder that an archive was unpacked into, and what of the archive is not in it and why."""
 
     path: Path
     files: int
     pages: int
     bytes: int
+    left_out: list[tuple[str, str]] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {"path": str(self.path), "files": self.files, "pages": self.pages, "bytes": self.bytes}
+        return {
+            "path": str(self.path),
+            "files": self.files,
+            "pages": self.pages,
+            "bytes": self.bytes,
+            "left_out": [{"name": name, "reason": reason} for name, reason in self.left_out],
+        }
 
 
-def unpack(archive: str | Path, dest: str | Path | None = None, *, progress: Progress | None = None) -> Unpacked:
+def unpack(
+    archive: str | Path,
+    dest: str | Path | None = None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress | None = None,
+) -> Unpacked:
     """Extract an archive into a new folder: into one beside it first, which is then renamed.
+
+    Debris and what macOS leaves behind stay out. Where all lies in one folder, that folder's content comes out.
 
     Args:
         dest: the folder, which must be new or empty; else the archive's name, in the current folder.
+        limits: how much the archive may hold.
+        progress: called with the number of files done and to do.
 
     Raises:
         FieldNotFoundError: there is no such file.
         ArchiveError: it is no readable zip, or an entry is damaged.
-        UnsafeArchiveError: an entry leads outside, is a link, or stands there twice.
+        UnsafeArchiveError: it is refused, and why.
         NotEmptyError: the folder holds something.
     """
     source = Path(archive)
     target = Path(dest) if dest is not None else Path(source.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip"))
-    if target.exists() and not target.is_dir():
-        raise NotEmptyError(f"{str(target)!r} is a file", hint="Choose a new or an empty folder.")
-    if target.is_dir() and any(target.iterdir()):
-        raise NotEmptyError(f"{str(target)!r} is not empty", hint="Choose a new or an empty folder.")
-    with open_zip(source) as opened:
-        infos = {entry_name(info): info for info in opened.infolist()}
-        _check(opened.infolist())
-        files, size = _extract_beside(opened, infos, target, progress)
-    pages = sum(is_page(name) and "/" not in name for name in infos)
-    return Unpacked(target, files, pages, size)
-
-
-def _check(infos: list[zipfile.ZipInfo]) -> None:
-    """Refuse an archive with any entry that must not be written."""
-    seen: dict[str, str] = {}
-    folders: set[str] = set()
-    files: set[str] = set()
-    for info in infos:
-        name = entry_name(info)
-        if "\x00" in info.orig_filename:
-            raise UnsafeArchiveError(f"the archive's entry {info.orig_filename!r} hides its name", entry=name)
-        is_folder = name.endswith("/")
-        parts = name.removesuffix("/").split("/")
-        for part in parts:
-            if fault := plain_name_fault(part):
-                raise UnsafeArchiveError(f"the archive's entry {name!r} {fault}", entry=name)
-        if not is_folder and not is_regular(info):
-            raise UnsafeArchiveError(f"the archive's entry {name!r} is a link or a special file", entry=name)
-        path = folded("/".join(parts))
-        if path in seen or (path in folders and not is_folder):
-            raise UnsafeArchiveError(f"the archive has both {seen.get(path, path)!r} and {name!r}", entry=name)
-        above = {folded("/".join(parts[:depth])) for depth in range(1, len(parts) + is_folder)}
-        if files_above := above & files:
-            raise UnsafeArchiveError(f"the archive's {files_above.pop()!r} is a file and a folder", entry=name)
-        folders |= above
-        if not is_folder:
-            files.add(path)
-        seen[path] = name
-
-
-def _extract_beside(
-    opened: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], target: Path, progress: Progress | None
-) -> tuple[int, int]:
-    """Extract into a folder beside the target, or in it where it exists, and put it in its place when complete."""
-    made = [folder for folder in target.parents if not folder.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    there = target.is_dir()
-    temporary = (target / "x" if there else target).with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
+    container = ArchiveContainer(source, limits)
     try:
-        temporary.mkdir()
-        counts = _extract(opened, infos, temporary, progress)
-        if there:
-            for item in list(temporary.iterdir()):
-                item.rename(target / item.name)
-            temporary.rmdir()
-        else:
-            temporary.rename(target)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        with suppress(OSError):
-            for folder in made:
-                folder.rmdir()
-        raise
-    return counts
+        wanted, left_out = _sorted_out(container)
+        with _place(target) as temporary:
+            size = _extract(container, wanted, temporary, progress)
+    finally:
+        container.close()
+    files = [name for name, _ in wanted if not name.endswith("/")]
+    pages = sum(is_page(name) and "/" not in name for name in files)
+    return Unpacked(target, len(files), pages, size, left_out)
+
+
+def _sorted_out(container: ArchiveContainer) -> tuple[list[tuple[str, Item]], list[tuple[str, str]]]:
+    """The entries that come out, and name and reason of those that do not.
+
+    Raises:
+        UnsafeArchiveError: a name that would do harm on this system.
+    """
+    wanted: list[tuple[str, Item]] = []
+    left_out: list[tuple[str, str]] = []
+    for name, item in container.infos():
+        parts = name.removesuffix("/").split("/")
+        if parts[0] == MACOSX or any(map(is_debris, parts)):
+            left_out.append((name, "is no part of a field"))
+        elif is_journal(name):
+            left_out.append((name, "belongs to an index at work"))
+        elif name:
+            if sys.platform == "win32" and (fault := next(filter(None, map(windows_name_fault, parts)), None)):
+                raise UnsafeArchiveError(f"the archive's entry {name!r} has a name that {fault}", entry=name)
+            wanted.append((name, item))
+    return wanted, sorted(left_out)
 
 
 def _extract(
-    opened: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], folder: Path, progress: Progress | None
-) -> tuple[int, int]:
-    """Write all entries; how many files, how many bytes."""
-    files = size = 0
-    for done, (name, info) in enumerate(infos.items(), 1):
-        path = folder / name
-        is_folder = name.endswith("/")
-        (path if is_folder else path.parent).mkdir(parents=True, exist_ok=True)
-        if not is_folder:
-            size += _extract_one(opened, info, path)
-            files += 1
+    container: ArchiveContainer, wanted: list[tuple[str, Item]], folder: Path, progress: Progress | None
+) -> int:
+    """Write and flush all entries; how many bytes. Folders get no time of their own."""
+    size = 0
+    made: set[str] = set()
+    each = len(wanted) <= _MANY or not hasattr(os, "sync")
+    for done, (name, item) in enumerate(wanted, 1):
+        above = name.rpartition("/")[0]
+        if above and above not in made:
+            (folder / above).mkdir(parents=True, exist_ok=True)
+            made.add(above)
+        if not item.is_folder:
+            size += _extract_one(container, name, item, folder / name, flush=each)
         if progress:
-            progress(done, len(infos))
-    return files, size
+            progress(done, len(wanted))
+    if not each:
+        os.sync()
+    return size
 
 
-def _extract_one(opened: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> int:
-    """Write one entry. It may not grow beyond the size that it declares."""
+def _extract_one(container: ArchiveContainer, name: str, item: Item, path: Path, *, flush: bool) -> int:
+    """Write one entry, with its time.
+
+    Raises:
+        ArchiveError: it is damaged, or compressed in a way that is not known here.
+        UnsafeArchiveError: it is larger than it says.
+    """
     size = 0
     with path.open("xb") as file:
-        for chunk in _chunks(opened, info):
-            size += len(chunk)
-            if size > info.file_size:
-                raise UnsafeArchiveError(
-                    f"the archive's entry {info.filename!r} is larger than it says", entry=info.filename
-                )
-            file.write(chunk)
-    moment = mtime_ns(info)
+        for piece in _pieces(container, name, item):
+            file.write(piece)
+            size += len(piece)
+        if flush:
+            file.flush()
+            os.fsync(file.fileno())
+    moment = mtime_ns(item)
     os.utime(path, ns=(moment, moment))
     return size
 
 
-def _chunks(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
-    """An entry's bytes, piece by piece.
+def _pieces(container: ArchiveContainer, name: str, item: Item) -> Iterator[bytes]:
+    try:
+        yield from container.pieces(item)
+    except (GeneratorExit, MemoryError):
+        raise
+    except OverrunError:
+        raise UnsafeArchiveError(f"the archive's entry {name!r} is larger than it says", entry=name) from None
+    except Exception as error:  # whatever the parts raise that inflate
+        raise ArchiveError(f"the archive's entry {name!r} cannot be read from the archive: {error}") from error
+
+
+# the place
+
+
+@contextmanager
+def _place(target: Path) -> Iterator[Path]:
+    """A new folder, to be filled; then it gets the target's name, or where anything fails, it is gone.
+
+    Its name tells which place it is meant for, and while it is being filled it is locked: what a killed
+    process left behind for the same place is known by being unlocked, and is removed.
 
     Raises:
-        ArchiveError: it is damaged, encrypted, or compressed in a way that is not known here.
+        NotEmptyError: the target holds something, or is a file.
     """
-    wary = copy.copy(info)
-    wary.file_size += 1  # else zipfile stops at the declared size, whatever follows
+    if target.exists() and not target.is_dir():
+        raise NotEmptyError(f"{str(target)!r} is a file", hint="Choose a new or an empty folder.")
+    there = target.is_dir()
+    inside = there and _stays(target)
+    parent = target if inside else (target.resolve() if there else target).parent
+    tag = f".memoryfield-{hashlib.sha256(target.resolve().name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}-"
+    for folder in (target, parent):
+        _remove_dead(folder, tag)
+    if there and any(target.iterdir()):
+        raise NotEmptyError(f"{str(target)!r} is not empty", hint="Choose a new or an empty folder.")
+    above = [folder for folder in target.parents if not folder.exists()]
     try:
-        with reading(info.filename), opened.open(wary) as source:
-            while chunk := source.read(_CHUNK):
-                yield chunk
-    except OSError as error:
-        raise ArchiveError(f"the archive's entry {info.filename!r} {error.strerror}") from error
+        parent.mkdir(parents=True, exist_ok=True)
+        with _new_folder(parent, tag) as temporary:
+            yield temporary
+            _put(temporary, target, inside=inside, there=there)
+    except BaseException:
+        with suppress(OSError):
+            for folder in above:
+                folder.rmdir()
+        raise
+    _flush_folder(target.parent)
+
+
+def _stays(target: Path) -> bool:
+    """Whether an empty folder must stay the one that it is, since somebody stands in it, or another disk begins."""
+    real = target.resolve()
+    return real == Path.cwd() or real.is_mount() or not os.access(real.parent, os.W_OK | os.X_OK)
+
+
+def _put(temporary: Path, target: Path, *, inside: bool, there: bool) -> None:
+    if inside:
+        _move_content(temporary, target)
+        return
+    place = target
+    if there:
+        place = target.resolve()
+        temporary.chmod(place.stat().st_mode & 0o7777)
+        if sys.platform == "win32":
+            place.rmdir()  # where a folder cannot take an empty one's place
+    temporary.rename(place)
+
+
+def _move_content(temporary: Path, target: Path) -> None:
+    moved: list[Path] = []
+    try:
+        for item in list(temporary.iterdir()):
+            moved.append(item.rename(target / item.name))
+    except BaseException:
+        for item in moved:
+            item.rename(temporary / item.name)
+        raise
+
+
+@contextmanager
+def _new_folder(parent: Path, tag: str) -> Iterator[Path]:
+    """A folder of a new name, locked; whatever happens, it is gone in the end."""
+    handle = None
+    while True:
+        folder = parent / f"{tag}{secrets.token_hex(4)}.tmp"
+        folder.mkdir()
+        if sys.platform == "win32" or (handle := _lock(folder)) is not None:
+            break
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(folder: Path) -> int | None:
+    """The lock of a folder that is still there; None if another process has it, or has removed it."""
+    import fcntl
+
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), folder.lstat()):
+            return handle
+    except BlockingIOError:
+        pass
+    except OSError:
+        if folder.is_dir():
+            return handle  # some network file systems know no locks
+    os.close(handle)
+    return None
+
+
+def _remove_dead(parent: Path, tag: str) -> None:
+    """Remove what killed processes left behind for this place. Windows locks no folders: there it stays."""
+    if sys.platform == "win32" or not parent.is_dir():
+        return
+    for folder in parent.glob(f"{tag}*.tmp"):
+        handle = _lock(folder)
+        if handle is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(handle)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the renaming itself durable, where a folder can be flushed (not on Windows)."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

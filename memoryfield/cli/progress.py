@@ -7,8 +7,10 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def progress_bar(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal: pages, pages a second, time left. `doing` stands before it.
+def progress_bar(
+    doing: str, *, at_once: bool = True, unit: str = "pages"
+) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on a terminal: pages (or another unit), pages a second, time left. `doing` stands before it.
 
     Args:
         at_once: show it before anything is done, and not only when the first progress is told.
@@ -33,7 +35,7 @@ def progress_bar(doing: str, *, at_once: bool = True) -> Iterator[Callable[[int,
     def show(done: int, total: int) -> None:
         bar.start()
         rate = done / max(1e-9, time.monotonic() - start)
-        bar.update(task, completed=done, total=total, rate=f"{rate:.1f} pages/s")
+        bar.update(task, completed=done, total=total, rate=f"{rate:.1f} {unit}/s")
 
     if at_once:
         bar.start()

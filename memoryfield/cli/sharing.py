@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, ends_cleanly, open_field, print_json
 from .options import PlainCommand
+from .progress import progress_bar
 from .render import escaped, plural, say, size
 
 app = command_group()
@@ -55,20 +56,27 @@ def pack(
 def unpack(
     archive: Annotated[Path, typer.Argument(metavar="FILE", help="The .memoryfield.zip.")],
     dest: Annotated[Path | None, typer.Argument(help="A new or empty folder; else the archive's name.")] = None,
+    allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Extract an archive into a new folder, after a look at every entry.
 
-    Names that lead outside and links are refused, and nothing is written then.
+    An archive that is not safe is refused, and nothing is written then: names that lead outside, links,
+    entries that contradict themselves, too much. What systems leave behind (.DS_Store, __MACOSX) stays out.
 
     \b
     Example:
       $ memoryfield unpack notes.memoryfield.zip copy-of-notes
     """
     from ..archives import unpack as unpack_archive
+    from ..containers import Limits
 
-    unpacked = unpack_archive(archive, dest)
+    limits = Limits.read(allow or ())
+    with ends_cleanly(), progress_bar("unpacking", at_once=False, unit="files") as progress:
+        unpacked = unpack_archive(archive, dest, limits=limits, progress=progress)
     if as_json:
         print_json(unpacked.to_dict())
-    else:
-        print(f"{escaped(str(unpacked.path))}: {plural(unpacked.pages, 'page')}, {size(unpacked.bytes)}")
+        return
+    for name, reason in unpacked.left_out:
+        say(f"left out: {name} ({reason})")
+    print(f"{escaped(str(unpacked.path))}: {plural(unpacked.pages, 'page')}, {size(unpacked.bytes)}")

@@ -10,7 +10,7 @@ import typer
 from .. import __version__
 from ..errors import ArchiveError, UsageError
 from ..field import Field
-from .common import FieldOption, JsonOption, command_group, is_named, location_of, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, is_named, location_of, open_field, print_json
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import clipped, escaped, is_terminal, plural, revealed, say, styled, width
@@ -49,6 +49,7 @@ def validate(
     as_json: JsonOption = False,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended without guessing.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what --fix would do, and do nothing.")] = False,
+    allow: AllowOption = None,
 ) -> None:
     """Check every page and index against the format; exit 1 if a MUST is broken.
 
@@ -73,11 +74,11 @@ def validate(
     if fix and not diff and not is_named(field):
         raise UsageError("--fix changes and renames files: name the field", hint="For the current folder: -f .")
     if diff:
-        raise typer.Exit(int(_show_fixes(field, form)))
-    fixed, complete = _fix(field, form) if fix else (None, True)
-    faults = _report(field, select or [], ignore or [], form, fixed)
+        raise typer.Exit(int(_show_fixes(field, allow, form)))
+    fixed, complete = _fix(field, allow, form) if fix else (None, True)
+    faults, read_all = _report(field, allow, select or [], ignore or [], form, fixed)
     worst = {fault.severity for fault in faults}
-    if not complete or "error" in worst or (strict and "warning" in worst):
+    if not complete or not read_all or "error" in worst or (strict and "warning" in worst):
         raise typer.Exit(1)
 
 
@@ -106,20 +107,30 @@ def _explain(identifier: str, form: Format) -> None:
 
 
 def _report(
-    given: list[str] | None, select: list[str], ignore: list[str], form: Format, fixed: list[dict[str, Any]] | None
-) -> "list[Fault]":
-    """Validate, print what was found (and in JSON what was `fixed`), and hand it on."""
-    from ..validation import chosen, formats, no_archive, secrets
+    given: list[str] | None,
+    allow: list[str] | None,
+    select: list[str],
+    ignore: list[str],
+    form: Format,
+    fixed: list[dict[str, Any]] | None,
+) -> "tuple[list[Fault], bool]":
+    """Validate, print what was found (and in JSON what was `fixed`); the faults, and whether all pages were read."""
+    from ..containers import Limits, open_container
+    from ..validation import chosen, formats, no_archive, secrets, unread
 
     location = Path(location_of(given))
     chosen(select, ignore)  # wrong identifiers are wrong usage, also where there is nothing to validate
+    limits = Limits.read(allow or ())
+    not_read: list[str] = []
     try:
-        with Field.open(location) as opened, progress_bar("checking", at_once=False) as progress:
+        container = open_container(location, limits, strict=False)
+        with Field(container) as opened, progress_bar("checking", at_once=False) as progress:
             name, pages = opened.name, len(opened.entries())
             faults = opened.validate(select=select, ignore=ignore, progress=progress)
+            not_read = unread(container)
     except ArchiveError as error:
         name, pages, faults = location.name, 0, [no_archive(error.message)]
-    notes = secrets.not_looked_for(select, ignore)
+    notes = [*secrets.not_looked_for(select, ignore), *not_read]
     if form is Format.json:
         report = formats.as_json(name, pages, faults, notes)
         print_json(report if fixed is None else {**report, "fixed": fixed})
@@ -134,7 +145,7 @@ def _report(
     for note in notes if form is not Format.json else ():
         say(f"note: {note}")
     _say_counts(pages, faults)
-    return faults
+    return faults, not not_read
 
 
 def _print_fault(fault: "Fault") -> None:
@@ -154,11 +165,11 @@ def _say_counts(pages: int, faults: "list[Fault]") -> None:
     say(", ".join(parts))
 
 
-def _show_fixes(given: list[str] | None, form: Format) -> bool:
+def _show_fixes(given: list[str] | None, allow: list[str] | None, form: Format) -> bool:
     """Print what --fix would do; whether that is anything."""
     from ..validation.fixes import diff
 
-    with open_field(given) as opened:
+    with open_field(given, allow) as opened:
         changes = opened.fixes()
         if form is Format.json:
             print_json(
@@ -179,9 +190,9 @@ def _patch_line(line: str) -> str:
     return styled(escaped(line.rstrip("\n")), *colour) + "\n"
 
 
-def _fix(given: list[str] | None, form: Format) -> tuple[list[dict[str, Any]], bool]:
+def _fix(given: list[str] | None, allow: list[str] | None, form: Format) -> tuple[list[dict[str, Any]], bool]:
     """Mend what can be mended and tell about it; what was done, and whether all of it could be."""
-    with open_field(given) as opened:
+    with open_field(given, allow) as opened:
         changes = opened.fixes()
         outcomes = opened.fix(changes)
     done = {change.filename: change for change in changes}

@@ -7,71 +7,97 @@ import errno
 import gc
 import hashlib
 import os
-import stat
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
-from ..names import ARCHIVE_SUFFIX, is_debris, is_page, plain_name_fault, plainly_a_page
+from ..names import ARCHIVE_SUFFIX, is_debris, is_page
+from . import gate
 from .base import FOLDER, LINK_IN_ARCHIVE, Entry, Skipped, check_plain, digest, digest_line
+from .gate import Finding, Item, Survey
 from .limits import DEFAULT_LIMITS, Limits
-
-_BYTES = "latin-1"
-"""Names that do not say that they are UTF-8 are read as bytes; zipfile's own guess takes longer. See `entry_name`."""
+from .unpacking import EntryFile, Source
 
 
 class ArchiveContainer:
-    """The files at the root of a `.memoryfield.zip`.
+    """The files at the root of a `.memoryfield.zip`; or in the one folder that it holds, where nothing is beside that.
+
+    Args:
+        limits: how much it may hold.
+        strict: refuse what the gate finds anything against. Else `findings` tells, and what cannot be
+            trusted is listed and cannot be read: that is for those who report.
 
     Raises:
         FieldNotFoundError: there is no such file.
         ArchiveError: it is not a zip that can be read.
+        UnsafeArchiveError: it is refused, and why.
     """
 
     writable = False
 
-    def __init__(self, location: Path, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, location: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True) -> None:
         self.location = location
         self.limits = limits
+        self.strict = strict
         self.name = location.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip")
-        self._zip = open_zip(location)
-        assert self._zip.fp is not None
-        self._identity = _identity(os.fstat(self._zip.fp.fileno()))
-        self._infos: dict[str, zipfile.ZipInfo] = {}
+        self._file = open_file(location)
+        try:
+            self._survey = _surveyed(location, self._file, limits)
+            if strict and self._survey.findings:
+                raise self._survey.findings[0].refusal()
+        except BaseException:
+            self._file.close()
+            raise
+        self._source = Source(self._file)
+        self._identity = _identity(os.fstat(self._file.fileno()))
+        self._items: dict[str, Item] = {}
         self._skipped: list[Skipped] = []
         self._sha256: str | None = None
         self._list()
 
     def _list(self) -> None:
+        root = self._survey.root
         skipped_once: dict[Skipped, None] = {}
-        for info in self._zip.infolist():
-            if plainly_a_page(info.filename) and is_regular(info):  # of many entries, nearly all
-                self._infos[info.filename] = info
-                continue
-            name = entry_name(info)
-            if "/" in name:
-                fault = next(filter(None, map(plain_name_fault, name.removesuffix("/").split("/"))), None)
-                skipped = Skipped(name, f"has a name that {fault}") if fault else Skipped(name.split("/", 1)[0], FOLDER)
-                skipped_once[skipped] = None
-            elif fault := plain_name_fault(name):
-                self._skipped.append(Skipped(name, f"has a name that {fault}"))
-            elif not is_regular(info):
-                kind = stat.S_IFMT(info.external_attr >> 16)
-                reason = LINK_IN_ARCHIVE if kind == stat.S_IFLNK else "is not a regular file"
-                self._skipped.append(Skipped(name, reason))
-            else:
-                self._infos[name] = info
+        for item in self._survey.items:
+            name = item.name.removeprefix(root) if root else item.name
+            if root and not item.name.startswith(root):
+                first, slash, _ = item.name.partition("/")
+                skipped_once[Skipped(first, FOLDER if slash else "lies beside the folder of the field")] = None
+            elif item.is_skipped:
+                self._skipped.append(Skipped(name, LINK_IN_ARCHIVE if item.is_link else "is no file of a field"))
+            elif "/" in name:
+                skipped_once[Skipped(name.split("/", 1)[0], FOLDER)] = None
+            elif name:
+                self._items[name] = item
         self._skipped += skipped_once
 
+    @property
+    def findings(self) -> list[Finding]:
+        """All that the gate found; empty for an archive that was opened strictly."""
+        return self._survey.findings
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether it is certain what the archive lists; else it seems empty."""
+        return self._survey.is_readable
+
+    @property
+    def root(self) -> str:
+        """The folder in the archive that is read as the field, and a slash; empty if it is the archive's own root."""
+        return self._survey.root
+
+    def blocked(self) -> dict[str, str]:
+        """The files that cannot be trusted or bounded, and why."""
+        return {name: item.blocked for name, item in self._items.items() if item.blocked}
+
     def names(self) -> list[str]:
-        return list(self._infos)
+        return list(self._items)
 
     def fingerprint(self) -> str:
-        pages = ((name, info) for name, info in self._infos.items() if is_page(name))
-        return digest("crc", [digest_line(name, info.file_size, info.CRC) for name, info in pages])
+        pages = ((name, item) for name, item in self._items.items() if is_page(name))
+        return digest("crc", [digest_line(name, item.size, item.crc) for name, item in pages])
 
     def sha256(self) -> str:
         """The digest of the whole archive, in hexadecimal; empty if another file has taken its place."""
@@ -82,17 +108,17 @@ class ArchiveContainer:
     def is_unchanged(self) -> bool:
         """Whether all that was read until now is of the bytes that `sha256` told of: the directory, too."""
         try:
-            with zipfile.ZipFile(self.location, metadata_encoding=_BYTES) as now:
-                same = _places(now) == _places(self._zip)
-        except Exception:  # zipfile lets through whatever its parts raise
+            with self.location.open("rb", buffering=0) as file:
+                now = gate.survey(file, self.limits)
+        except (OSError, ArchiveError):
             return False
+        same = [item.place for item in now.items] == [item.place for item in self._survey.items]
         return same and bool(self.sha256()) and self._hashed() == self._sha256
 
     def _hashed(self) -> str:
         try:
-            with self.location.open("rb") as file:  # a handle of its own: the zip's is being read
-                opened = self._zip.fp
-                if opened is None or not os.path.samestat(os.fstat(file.fileno()), os.fstat(opened.fileno())):
+            with self.location.open("rb") as file:  # a handle of its own: ours is being read
+                if self._file.closed or not os.path.samestat(os.fstat(file.fileno()), os.fstat(self._file.fileno())):
                     return ""
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
@@ -100,49 +126,64 @@ class ArchiveContainer:
 
     def packed_size(self, *names: str) -> int:
         """How many bytes these files take in the archive."""
-        return sum(self._infos[name].compress_size for name in names)
+        return sum(self._items[name].packed for name in names)
 
     def open(self, name: str) -> IO[bytes]:
-        """A file that `entry` knows, to be read piece by piece. Raises whatever zipfile lets through."""
-        return self._zip.open(self._infos[name])
+        """A file that `entry` knows, to be read piece by piece; raises `OSError` where it is not what it should be."""
+        return cast("IO[bytes]", EntryFile(self._pieces(name, self._items[name])))
 
     def renewed(self) -> ArchiveContainer:
-        return (
-            self if _identity(self.location.stat()) == self._identity else ArchiveContainer(self.location, self.limits)
-        )
+        if _identity(self.location.stat()) == self._identity:
+            return self
+        return ArchiveContainer(self.location, self.limits, strict=self.strict)
 
     def begin_fingerprint(self) -> Callable[[], str]:
         return self.fingerprint
 
     def entries(self) -> list[Entry]:
-        return [_entry(name, info) for name, info in self._infos.items()]
+        return [_entry(name, item) for name, item in self._items.items()]
 
     def skipped(self) -> list[Skipped]:
         return self._skipped
 
     def nested_pages(self) -> list[str]:
         found: dict[str, str] = {}
-        for name in sorted(map(entry_name, self._zip.infolist())):
-            parts = name.split("/")
+        root = self._survey.root
+        for name in sorted(item.name for item in self._survey.items if not item.is_skipped):
+            parts = name.removeprefix(root).split("/")
             if len(parts) > 1 and parts[0] and is_page(parts[-1]) and not any(map(is_debris, parts)):
-                found.setdefault(parts[0], name)
+                found.setdefault(parts[0], name.removeprefix(root))
         return list(found.values())
 
-    def infos(self) -> list[tuple[str, zipfile.ZipInfo]]:
-        """Every entry as the directory has it, two of one name and folders included."""
-        return [(entry_name(info), info) for info in self._zip.infolist()]
+    def infos(self) -> list[tuple[str, Item]]:
+        """Every entry as the directory has it, two of one name and folders included; names as those of the field."""
+        root = self._survey.root
+        return [(item.name.removeprefix(root), item) for item in self._survey.items]
 
     def entry(self, name: str) -> Entry:
         check_plain(name)
         try:
-            return _entry(name, self._infos[name])
+            return _entry(name, self._items[name])
         except KeyError:
             raise FileNotFoundError(2, "no such file in the archive", name) from None
 
     def read(self, name: str, limit: int | None = None) -> bytes:
         self.entry(name)
-        with reading(name), self.open(name) as file:
-            return file.read() if limit is None else file.read(limit)
+        pieces = self._pieces(name, self._items[name])
+        if limit is None:
+            return b"".join(pieces)
+        begun = b""
+        while len(begun) < limit and (piece := next(pieces, b"")):
+            begun += piece
+        return begun[:limit]
+
+    def _pieces(self, name: str, item: Item) -> Iterator[bytes]:
+        with reading(name):
+            yield from self._source.pieces(item)
+
+    def pieces(self, item: Item) -> Iterator[bytes]:
+        """What an entry of `infos` holds, piece by piece; raises whatever is wrong with it."""
+        return self._source.pieces(item)
 
     def local_path(self, name: str) -> Path | None:
         return None
@@ -168,28 +209,30 @@ class ArchiveContainer:
         )
 
     def close(self) -> None:
-        self._zip.close()
+        self._file.close()
 
 
-def open_zip(location: Path) -> zipfile.ZipFile:
-    """A zip, its directory read.
+def open_file(location: Path) -> IO[bytes]:
+    """An archive's bytes.
 
     Raises:
         FieldNotFoundError: there is no such file.
-        ArchiveError: it is not a zip that can be read.
     """
     if location.exists() and not location.is_file():  # a pipe would be waited for
         raise FieldNotFoundError(f"{str(location)!r} is no file")
+    try:
+        return location.open("rb", buffering=0)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise FieldNotFoundError(f"no archive {str(location)!r}") from None
+
+
+def _surveyed(location: Path, file: IO[bytes], limits: Limits) -> Survey:
     collecting = gc.isenabled()
     gc.disable()  # ten thousand entries that all stay: looking for garbage among them takes half the time
     try:
-        return zipfile.ZipFile(location, metadata_encoding=_BYTES)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise FieldNotFoundError(f"no archive {str(location)!r}") from None
-    except PermissionError:
-        raise
-    except Exception as error:  # zipfile lets through whatever its parts raise
-        raise ArchiveError(f"{str(location)!r} is not a readable zip: {error}") from None
+        return gate.survey(file, limits)
+    except ArchiveError as error:
+        raise ArchiveError(f"{str(location)!r} is not a readable zip: {error.message}") from None
     finally:
         if collecting:
             gc.enable()
@@ -200,24 +243,10 @@ def reading(name: str) -> Iterator[None]:
     """Say which entry could not be read, as an `OSError`, whatever was wrong with it."""
     try:
         yield
-    except MemoryfieldError:
+    except (MemoryfieldError, GeneratorExit):
         raise
-    except Exception as error:  # zipfile lets through whatever its parts raise
+    except Exception as error:  # whatever the parts raise that inflate
         raise OSError(errno.EIO, f"cannot be read from the archive: {error}", name) from error
-
-
-def entry_name(info: zipfile.ZipInfo) -> str:
-    """The name of an entry of `open_zip`'s.
-
-    Names that are UTF-8 without saying so, as many tools write them, are taken as UTF-8.
-    """
-    if info.flag_bits & 0x800:
-        return info.filename
-    raw = info.filename.encode(_BYTES)
-    try:
-        return raw.decode("utf-8")
-    except UnicodeError:
-        return raw.decode("cp437")
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
@@ -225,25 +254,18 @@ def _identity(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _places(archive: zipfile.ZipFile) -> list[tuple[str, int, int, int, int]]:
-    """Where a zip's directory says that each entry lies, and what it is."""
-    return [(i.orig_filename, i.header_offset, i.compress_size, i.file_size, i.CRC) for i in archive.infolist()]
+def _entry(name: str, item: Item) -> Entry:
+    return Entry(name, item.size, mtime_ns(item), item.crc)
 
 
-def _entry(name: str, info: zipfile.ZipInfo) -> Entry:
-    return Entry(name, info.file_size, mtime_ns(info), info.CRC)
-
-
-def is_regular(info: zipfile.ZipInfo) -> bool:
-    """Whether an entry is a plain file: no link, device or other special file."""
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    return kind in (0, stat.S_IFREG)
-
-
-def mtime_ns(info: zipfile.ZipInfo) -> int:
+def mtime_ns(item: Item) -> int:
     """An entry's time, read as UTC (a zip does not tell its zone), in nanoseconds since 1970."""
+    date, time = divmod(item.moment, 1 << 16)
+    year, month, day = (date >> 9) + 1980, date >> 5 & 0xF, date & 0x1F
     try:
-        moment = datetime.datetime(*info.date_time, tzinfo=datetime.UTC)
+        moment = datetime.datetime(
+            year, month, day, time >> 11, time >> 5 & 0x3F, (time & 0x1F) * 2, tzinfo=datetime.UTC
+        )
     except ValueError:  # month 0 and the like
         return 0
     return int(moment.timestamp()) * 1_000_000_000

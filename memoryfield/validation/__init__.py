@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .layout import unread
 from .report import Fault
 from .requirements import Requirement, chosen, explain, requirements
 from .rules import no_archive, validate
 
-__all__ = ["Fault", "Requirement", "chosen", "explain", "no_archive", "requirements", "validate"]
+__all__ = ["Fault", "Requirement", "chosen", "explain", "no_archive", "requirements", "unread", "validate"]

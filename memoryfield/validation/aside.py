@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..containers import Container, open_container
+from ..containers import DEFAULT_LIMITS, Container, Limits, open_container
 from .report import Fault
 from .walk import word_faults
 
@@ -29,7 +29,8 @@ def begin(container: Container, wanted: Iterable[str]) -> tuple[Callable[[], lis
 
     package = Path(__file__).parents[2]
     location = container.location.absolute()
-    arguments = [sys.executable, "-c", _START, str(package), str(location), ",".join(wanted)]
+    limits = json.dumps(getattr(container, "limits", DEFAULT_LIMITS))
+    arguments = [sys.executable, "-c", _START, str(package), str(location), ",".join(wanted), limits]
     try:
         helper = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -49,10 +50,11 @@ def begin(container: Container, wanted: Iterable[str]) -> tuple[Callable[[], lis
 
 
 def main() -> None:
-    """What the other process does: location and requirements as arguments, a JSON array of faults as output."""
-    location, wanted = sys.argv[2:]
+    """What the other process does: location, requirements and limits as arguments, a JSON array of faults as output."""
+    location, wanted, limits = sys.argv[2:]
     try:
-        found = list(word_faults(open_container(location), wanted.split(",")))
+        container = open_container(location, Limits(*json.loads(limits)), strict=False)
+        found = list(word_faults(container, wanted.split(",")))
         names = ("filename", "line", "column", "requirement", "message", "source")
         print(json.dumps([[getattr(fault, name) for name in names] for fault in found]))
     except KeyboardInterrupt:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import zipfile
-from collections import Counter
 from collections.abc import Iterator
 
 from .. import names
 from ..containers import Container
 from ..containers.archive import ArchiveContainer
-from ..containers.base import FOLDER, LINK_IN_ARCHIVE, LINK_OUT
+from ..containers.base import FOLDER, LINK_OUT
+from ..containers.gate import DEFLATED, STORED
 from .report import Fault
-
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_ENCRYPTED = 0x1
-_DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def layout(container: Container, pages: int) -> Iterator[Fault]:
@@ -23,13 +17,14 @@ def layout(container: Container, pages: int) -> Iterator[Fault]:
     nested = sorted(container.nested_pages())
     if not pages:
         yield Fault("", 0, 0, "C-1", "a field must hold at least one page")
-    if nested and not pages and isinstance(container, ArchiveContainer):
-        yield Fault("", 0, 0, "A-3", f"the pages lie in a folder inside the archive ({nested[0]})")
+    if isinstance(container, ArchiveContainer) and (container.root or (nested and not pages)):
+        yield Fault("", 0, 0, "A-3", f"the pages lie in a folder inside the archive ({container.root or nested[0]})")
     yield from (Fault(path, 0, 0, "C-2", "lies in a sub-folder, where nobody reads it") for path in nested)
+    if isinstance(container, ArchiveContainer):
+        yield from _archive(container)
+        return
     yield from _same_names(container.names())
     yield from _skipped(container)
-    yield from _names_of_archive(container)
-    yield from odd_entries(container)
 
 
 def _same_names(given: list[str]) -> Iterator[Fault]:
@@ -42,38 +37,51 @@ def _same_names(given: list[str]) -> Iterator[Fault]:
 
 
 def _skipped(container: Container) -> Iterator[Fault]:
-    """S-1, P-2 and P-12: what is there and is not read."""
+    """S-1, P-2 and P-12: what is in a folder and is not read."""
     for item in container.skipped():
         if item.reason == FOLDER:
             continue
-        if item.reason in (LINK_OUT, LINK_IN_ARCHIVE) or _leads_out(item.name):
+        if item.reason == LINK_OUT or "\\" in item.name:
             yield Fault(item.name, 0, 0, "S-1", f"{item.reason}; it is not read")
         elif names.is_page(item.name):
             requirement = "P-2" if names.plain_name_fault(item.name) else "P-12"
             yield Fault(item.name, 0, 0, requirement, f"{item.reason}; it is not read")
 
 
-def _leads_out(name: str) -> bool:
-    """Whether some program may take a name for one of a file elsewhere."""
-    return name.startswith("/") or "\\" in name or _DRIVE.match(name) is not None or ".." in name.split("/")
-
-
-def _names_of_archive(container: Container) -> Iterator[Fault]:
-    """A-2 and A-5."""
-    if not isinstance(container, ArchiveContainer):
-        return
+def _archive(container: ArchiveContainer) -> Iterator[Fault]:
+    """A-2, A-4, and what the gate found."""
     if not container.location.name.endswith(names.ARCHIVE_SUFFIX):
         yield Fault("", 0, 0, "A-2", f"{container.location.name} should be named NAME{names.ARCHIVE_SUFFIX}")
-    for name, count in Counter(name for name, _ in container.infos()).items():
-        if count > 1:
-            yield Fault(name, 0, 0, "A-5", f"{count} entries of the archive have this name")
-
-
-def odd_entries(container: Container) -> Iterator[Fault]:
-    """A-4: entries of an archive that most programs cannot read."""
-    for name, info in container.infos() if isinstance(container, ArchiveContainer) else ():
-        if info.flag_bits & _ENCRYPTED:
-            yield Fault(name, 0, 0, "A-4", "is encrypted")
-        elif info.compress_type not in _METHODS:
-            message = f"is packed with method {info.compress_type}; only deflate is read everywhere"
+    yield from gate_faults(container)
+    for name, item in container.infos():
+        if item.method not in (STORED, DEFLATED) and not item.blocked:
+            message = f"is packed with method {item.method}; only deflate is read everywhere"
             yield Fault(name, 0, 0, "A-4", message)
+
+
+def gate_faults(container: ArchiveContainer) -> Iterator[Fault]:
+    """A-4, A-5, A-12, A-13, A-14, S-1: that for which others refuse an archive; once for each entry."""
+    told: set[tuple[str | None, str]] = set()
+    for finding in container.findings:
+        if finding[:2] not in told:
+            told.add(finding[:2])
+            message = f"{finding.message}. {finding.hint}" if finding.hint else finding.message
+            yield Fault((finding.entry or "").removeprefix(container.root), 0, 0, finding.requirement, message)
+
+
+def unreadable(container: Container) -> set[str]:
+    """The files of an archive of which the rules above tell, and that others therefore pass over."""
+    if not isinstance(container, ArchiveContainer):
+        return set()
+    odd = {name for name, item in container.infos() if item.method not in (STORED, DEFLATED)}
+    return odd | container.blocked().keys()
+
+
+def unread(container: Container) -> list[str]:
+    """A sentence on the pages of an archive that could not be looked at, if there are any."""
+    if not isinstance(container, ArchiveContainer):
+        return []
+    if not container.is_readable:
+        return ["no page was read: what the archive lists is not certain, or too much"]
+    count = sum(map(names.is_page, container.blocked()))
+    return [f"{count:,} of the pages were not read: they cannot be trusted, or are too large"] if count else []

@@ -110,6 +110,9 @@ MENDING = {
     "A-3": "Zip the files of the folder, not the folder: `memoryfield pack` does.",
     "A-4": "Pack the field again with `memoryfield pack`.",
     "A-5": "Unpack it, decide which of the two is meant, and pack again.",
+    "A-12": "Ask whoever packed it to pack it again, as with `memoryfield pack`.",
+    "A-13": "If you trust it, allow more, as with `--allow total=4G`.",
+    "A-14": "Leave out what is no file, rename one of two names, and pack again.",
     "P-1": "Save the page as UTF-8, as with `iconv -f WINDOWS-1252 -t UTF-8`.",
     "P-2": _FIX + "renames it, and links to it follow.",
     "P-3": _FIX + "puts a block on top.",
@@ -174,7 +177,7 @@ _SERVER = "No file shows this: it is asked of servers, and shows in their answer
 _INDEXER = "No file shows this: it is asked of programs that make indexes."
 _UNSEEN = {
     **dict.fromkeys("C-3 C-4 C-5 C-6 P-5 P-11 F-1 F-2 F-20 K-4 K-8 T-4 Q-1 Q-2 V-1".split(), _READER),
-    **dict.fromkeys("X-11 S-4 S-5 S-8 S-9 S-10 S-11".split(), _READER),
+    **dict.fromkeys("X-11 S-4 S-5 S-8 S-9 S-10 S-11 S-13 S-14".split(), _READER),
     **dict.fromkeys("P-6 F-12 F-17 X-2 X-13 S-2 S-12".split(), _PRODUCER),
     "C-7": "No file shows this: a log looks like any other page.",
     "P-7": "No file shows this: which statement needs a source, a person decides.",

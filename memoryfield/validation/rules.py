@@ -8,10 +8,11 @@ from functools import partial
 from hashlib import sha256
 
 from ..containers import Container
+from ..containers.archive import ArchiveContainer
 from . import aside, pages, secrets, text
 from .across import Across
 from .indexes import Soundness, indexes
-from .layout import layout
+from .layout import gate_faults, layout
 from .report import Fault
 from .requirements import chosen
 from .walk import WORD_RULES, Rule, is_legible, page_names, read_pages, with_sources, word_faults, word_rules
@@ -53,6 +54,9 @@ def no_archive(message: str) -> Fault:
 
 
 def _all(container: Container, wanted: frozenset[str], progress: Progress | None) -> Iterator[Fault]:
+    if isinstance(container, ArchiveContainer) and not container.is_readable:
+        yield from gate_faults(container)
+        return
     listed = page_names(container)
     words = [requirement for requirement in WORD_RULES if requirement in wanted]
     if len(listed) < aside.MANY or not words:

@@ -13,7 +13,7 @@ from ..errors import PageNameError
 from ..frontmatter.blocks import BREAK
 from ..page import Page
 from . import addressing, secrets
-from .layout import odd_entries
+from .layout import unreadable
 from .report import Fault
 
 Rule = Callable[[Page], Iterator[Fault]]
@@ -29,8 +29,8 @@ def page_names(container: Container) -> list[str]:
 
 
 def read_pages(container: Container, listed: Iterable[str]) -> Iterator[Page | Fault]:
-    """Each page, or why it cannot be read; those are passed over of which `odd_entries` tells."""
-    unpackable = {fault.filename for fault in odd_entries(container)}
+    """Each page, or why it cannot be read; of what is `unreadable`, others tell."""
+    unpackable = unreadable(container)
     for name in listed:
         if name not in unpackable:
             yield _read(container, name)

@@ -153,3 +153,27 @@ def test_a_damaged_entry_leaves_nothing_behind(tmp_path: Path) -> None:
     assert run.code == 1
     assert "pans.md" in run.err
     assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_an_archive_as_macos_makes_it_is_unpacked_and_what_stays_out_is_said(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "notes.zip", "w") as archive:
+        for name in ("notes/woks.md", "notes/.DS_Store", "__MACOSX/notes/._woks.md"):
+            archive.writestr(name, "Steel.")
+    run = forked("unpack", "notes.zip", cwd=tmp_path)
+    assert (run.code, sorted(contents(tmp_path / "notes"))) == (0, ["woks.md"])
+    assert "left out: .DS_Store" in run.err
+    assert "left out: __MACOSX/notes/._woks.md" in run.err
+    found = forked("search", "steel", "--json", "-f", "notes.zip", cwd=tmp_path).json
+    assert [hit["filename"] for hit in found["results"]] == ["woks.md"]
+
+
+def test_a_bomb_is_refused_unless_that_is_allowed(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.md", "x" * (3 << 20))
+    run = forked("unpack", "bomb.zip", cwd=tmp_path)
+    assert run.code == 3
+    assert "bomb.md" in run.err
+    assert not (tmp_path / "bomb").exists()
+    allowed = run.err.partition("trust where it comes from: ")[2].split()
+    assert forked("unpack", "bomb.zip", *allowed, cwd=tmp_path).code == 0
+    assert forked("search", "x", "-f", "bomb.zip", cwd=tmp_path).code == 3

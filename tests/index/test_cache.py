@@ -20,7 +20,10 @@ import apsw
 import pytest
 
 from memoryfield import Field, SearchResult, pack
+from memoryfield.containers import DEFAULT_LIMITS, Limits
 from memoryfield.containers.archive import ArchiveContainer
+from memoryfield.containers.gate import Item
+from memoryfield.containers.unpacking import Source
 from memoryfield.embedders.minilm import MiniLM
 from memoryfield.errors import IndexFileError
 from memoryfield.index import cache, schema
@@ -82,8 +85,13 @@ def archive(request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def search(path: Path, query: str = "carbon steel", mode: str = "keyword", **options: Any) -> SearchResult:
-    with Field.open(path) as field:
+NO_LIMITS = Limits(entry=1 << 40, total=1 << 40, ratio=1 << 20)
+
+
+def search(
+    path: Path, query: str = "carbon steel", mode: str = "keyword", limits: Limits = DEFAULT_LIMITS, **options: Any
+) -> SearchResult:
+    with Field.open(path, limits) as field:
         return field.search(query, mode=mode, **options)
 
 
@@ -145,13 +153,13 @@ def test_a_later_search_reads_no_more_of_the_archive_than_what_it_shows(
     archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    really = ArchiveContainer.open
+    really = Source.pieces
 
-    def counting(self: ArchiveContainer, name: str) -> Any:
-        read.append(name)
-        return really(self, name)
+    def counting(self: Source, item: Item) -> Any:
+        read.append(item.name)
+        return really(self, item)
 
-    monkeypatch.setattr(ArchiveContainer, "open", counting)
+    monkeypatch.setattr(Source, "pieces", counting)
     search(archive)
     assert len(read) > 1
     read.clear()
@@ -572,11 +580,11 @@ def test_an_index_that_inflates_beyond_measure_is_refused(
 ) -> None:
     monkeypatch.setattr(cache, "HARMLESS", 1 << 20)
     path = zipped(tmp_path / "a.zip", {**PAGES, INDEX: embedded[INDEX] + bytes(30_000_000)})
-    seen = search(path, mode="hybrid")
+    seen = search(path, mode="hybrid", limits=NO_LIMITS)
     assert (seen.mode, [hit.filename for hit in seen.results]) == ("keyword", ["woks.md"])
     assert any("inflates" in note and INDEX in note for note in seen.notes)
     assert sum(entry.stat().st_size for entry in kept(cache_folder)) < 1_000_000
-    with closing(ArchiveContainer(path)) as container, pytest.raises(IndexFileError):
+    with closing(ArchiveContainer(path, NO_LIMITS)) as container, pytest.raises(IndexFileError):
         open_index(container, MODEL, 384)
 
 
@@ -596,7 +604,7 @@ def test_no_more_is_inflated_than_an_index_says(
         place = raw.index(signature) + offset
         raw[place : place + 4] = struct.pack("<I", size)
     path.write_bytes(raw)
-    seen = search(path, mode="hybrid")
+    seen = search(path, mode="hybrid", limits=NO_LIMITS)
     assert (seen.mode, [hit.filename for hit in seen.results]) == ("keyword", ["woks.md"])
     assert sum(entry.stat().st_size for entry in kept(cache_folder)) < 1_000_000
 

@@ -52,7 +52,7 @@ def pack(location: Path, files: dict[str, str | bytes]) -> Path:
 
 def check(location: Path, select: str = "", ignore: str = "") -> list[Fault]:
     """What a validation finds in a folder or an archive."""
-    container = open_container(location)
+    container = open_container(location, strict=False)
     try:
         return validate(container, select=[select] if select else [], ignore=[ignore] if ignore else [])
     finally:

@@ -70,9 +70,16 @@ def test_sub_folders_for_other_purposes_are_no_fault(tmp_path: Path, path: str) 
 @pytest.mark.parametrize(
     ("first", "second"), [("A.png", "a.png"), ("caf\u00e9.png", "cafe\u0301.png"), ("STRASSE.txt", "stra\u00dfe.txt")]
 )
-def test_names_that_some_file_systems_take_for_one_are_a_warning(tmp_path: Path, first: str, second: str) -> None:
-    found = check(pack(tmp_path / NAME, {"a.md": page(), first: "1", second: "2"}))
-    fault = only(found)
+def test_names_that_some_file_systems_take_for_one_are_told(tmp_path: Path, first: str, second: str) -> None:
+    fault = only(check(pack(tmp_path / NAME, {"a.md": page(), first: "1", second: "2"})))
+    assert (fault.requirement, fault.severity, fault.filename) == ("A-14", "error", second)
+    assert repr(first) in fault.message
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    write(folder, {"a.md": page(), first: "1", second: "2"})
+    if len(list(folder.iterdir())) < 3:
+        pytest.skip("this file system takes them for one")
+    fault = only(check(folder))
     assert (fault.requirement, fault.severity) == ("C-8", "warning")
     assert {fault.filename, fault.message.split("from ")[1].split(" in ")[0]} == {first, second}
 
@@ -149,8 +156,8 @@ def test_a_name_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
     ("name", "expected"),
     [
         ("c:d.md", "error S-1"),
-        ("a\tb.md", "error P-2"),
-        ("a\nb.md", "error P-2"),
+        ("a\tb.md", "error A-14"),
+        ("a\nb.md", "error A-14"),
         ("../up.md", "error S-1"),
         ("../up.txt", "error S-1"),
         ("sub/../../up.md", "error S-1"),
@@ -176,7 +183,7 @@ def test_an_entry_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
             info.create_system = 3
             info.external_attr = (stat.S_IFLNK | 0o777) << 16
             archive.writestr(info, "a.md")
-    assert told(check(tmp_path / NAME)) == ["b.md error S-1", "c.txt error S-1"]
+    assert told(check(tmp_path / NAME)) == ["b.md error A-14", "c.txt error A-14"]
 
 
 #
@@ -207,10 +214,15 @@ def test_a_page_that_fails_its_checksum_is_an_error_and_the_others_are_still_loo
 
 
 def test_a_folder_in_the_archive_is_told_as_what_it_is(tmp_path: Path) -> None:
-    packed = pack(tmp_path / NAME, {"notes/a.md": page(), "notes/b.md": page(), "__MACOSX/notes/._a.md": "x"})
+    packed = pack(
+        tmp_path / NAME,
+        {"notes/a.md": page(), "notes/b.md": page(title="Pans", uuid=OTHER, body="B"), "__MACOSX/notes/._a.md": "x"},
+    )
     found = check(packed)
-    assert told(found) == [". error A-3", ". error C-1", "notes/a.md error C-2"]
-    assert "notes/a.md" in found[0].message
+    assert told(found) == [". error A-3"]
+    assert "notes/" in found[0].message
+    two = pack(tmp_path / NAME, {"notes/a.md": page(), "other/b.md": page()})
+    assert told(check(two)) == [". error A-3", ". error C-1", "notes/a.md error C-2", "other/b.md error C-2"]
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
@@ -232,7 +244,6 @@ def test_two_entries_of_one_name_are_an_error(tmp_path: Path) -> None:
                 archive.writestr("a.md", text)
     fault = only(check(tmp_path / NAME))
     assert told([fault]) == ["a.md error A-5"]
-    assert fault.message.startswith("3 entries")
 
 
 ZIP = shutil.which("zip")
@@ -247,7 +258,7 @@ ZIP = shutil.which("zip")
         (["-q", "-P", "word", NAME, "a.md"], ["a.md error A-4"]),
         (["-q", "-Z", "bzip2", NAME, "a.md"], ["a.md error A-4"]),
         (["-q", "-r", NAME, "."], ["sub/b.md error C-2"]),
-        (["-q", "-r", NAME, "sub"], [". error A-3", ". error C-1", "sub/b.md error C-2"]),
+        (["-q", "-r", NAME, "sub"], [". error A-3"]),
         (["-q", "-r", "notes.zip", "a.md"], [". warning A-2"]),
     ],
 )
