@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .archives.diff import Diff as Diff
+    from .archives.diff import diff as diff
     from .archives.pack import Packed as Packed
     from .archives.pack import pack as pack
     from .archives.unpack import unpack as unpack
+    from .archives.verify import Verified as Verified
+    from .archives.verify import verify as verify
     from .containers.limits import Limits as Limits
     from .errors import MemoryfieldError as MemoryfieldError
     from .field import Field as Field
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from .search.searcher import Searcher as Searcher
 
 _HOMES = {
+    "Diff": "archives.diff",
     "Field": "field",
     "Hit": "search.result",
     "Limits": "containers.limits",
@@ -33,9 +38,12 @@ _HOMES = {
     "Problem": "page",
     "SearchResult": "search.result",
     "Searcher": "search.searcher",
+    "Verified": "archives.verify",
     "Written": "field",
+    "diff": "archives.diff",
     "pack": "archives",
     "unpack": "archives",
+    "verify": "archives.verify",
 }
 
 __all__ = ["__version__", *_HOMES]

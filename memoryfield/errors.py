@@ -101,3 +101,12 @@ class UnsafeArchiveError(RefusedError):
     def __init__(self, message: str, *, entry: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.entry = entry
+
+
+class WrongArchiveError(RefusedError):
+    """An archive is not the one that was promised: `found` is its sha256, `expected` the other. In hexadecimal."""
+
+    def __init__(self, message: str, *, expected: str, found: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.expected = expected
+        self.found = found

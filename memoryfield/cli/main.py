@@ -33,6 +33,8 @@ COMMANDS = {
     "validate": "validation",
     "pack": "sharing",
     "unpack": "sharing",
+    "verify": "comparing",
+    "diff": "comparing",
 }
 """Each command and the module that it is loaded from when it is asked for."""
 

@@ -48,11 +48,21 @@ class Across:
                 given = at_key(page, "supersedes", "K-6", f"no page of this field has the uuid {one}")
                 self._supersedes.setdefault(page.uuid, []).append((one, given))
 
-    def _shared(self, page: Page) -> Iterator[Fault]:
-        """F-13, R-1 and R-5."""
+    def musts(self, page: Page) -> Iterator[Fault]:
+        """F-13 and I-1 alone, as `look` finds them among others."""
+        yield from self._same_uuid(page)
+        if page.filename == "index.md":
+            yield from self._catalogue(page)
+
+    def _same_uuid(self, page: Page) -> Iterator[Fault]:
+        """F-13."""
         uuid = page.uuid
         if uuid and (first := self._uuids.setdefault(uuid, page.filename)) != page.filename:
             yield at_key(page, "uuid", "F-13", f"{first} has the same uuid")
+
+    def _shared(self, page: Page) -> Iterator[Fault]:
+        """F-13, R-1 and R-5."""
+        yield from self._same_uuid(page)
         title = page.frontmatter.get("title")
         if isinstance(title, str) and title.strip():
             folded = " ".join(title.split()).casefold()

@@ -139,18 +139,28 @@ def _kind(value: Any) -> str:
     )
 
 
-def dates(page: Page, *, now_ns: int) -> Iterator[Fault]:
-    """F-8 to F-10, F-18 and F-19: created and updated."""
+def quoted_dates(page: Page) -> Iterator[Fault]:
+    """F-8: created and updated are written as text."""
+    for key, _ in _dates(page):
+        if not _is_quoted(page, key):
+            yield at_key(page, key, "F-8", f"{key} must be a string in quotes")
+
+
+def _dates(page: Page) -> Iterator[tuple[str, Any]]:
+    """Created and updated, as far as they have values."""
     if not page.frontmatter_is_valid:
         return
-    moments: dict[str, int | None] = {}
     for key in ("created", "updated"):
         value = page.frontmatter.get(key)
         value = value.strip() if isinstance(value, str) else value  # a block scalar ends with a line end
-        if value is None or value == "":
-            continue
-        if not _is_quoted(page, key):
-            yield at_key(page, key, "F-8", f"{key} must be a string in quotes")
+        if value is not None and value != "":
+            yield key, value
+
+
+def dates(page: Page, *, now_ns: int) -> Iterator[Fault]:
+    """F-9, F-10, F-18 and F-19: what created and updated say."""
+    moments: dict[str, int | None] = {}
+    for key, value in _dates(page):
         if not isinstance(value, str) or not _is_datetime(value):
             none = isinstance(value, str) and RFC_3339.fullmatch(value)
             what = "; there is no such day or time" if none else ""

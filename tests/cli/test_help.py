@@ -68,6 +68,8 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "validate": _beside_a_field,
     "pack": _beside_a_field,
     "unpack": _beside_an_archive,
+    "verify": _beside_an_archive,
+    "diff": _beside_an_archive,
 }
 """Where the examples of a command make sense; those of the others do in a field."""
 
@@ -101,7 +103,7 @@ def test_every_example_works_as_it_is_printed(tmp_path: Path, path_with_command:
         check=False,
     )
     assert done.returncode == 0, (script, done)
-    assert done.stdout or name in ("edit", "validate")
+    assert done.stdout or name in ("edit", "validate", "diff")
     assert "error:" not in done.stderr
 
 

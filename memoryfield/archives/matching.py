@@ -1,0 +1,158 @@
+"""Which file of one field is which of another: by name, else by uuid, else by content."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple
+
+from .. import names
+from ..containers import Container
+from ..containers.contents import content_hash, says_something
+from ..page import Page
+
+Progress = Callable[[int, int], None]
+By = Literal["name", "uuid", "content"]
+
+PROGRESS_EACH = 1_000
+_CLAIM = re.compile(rb"uuid[\"']?[ \t]*[:=][ \t]*([^\r\n,}]*)")
+_EMPTY = hashlib.sha256(b"").digest()
+
+
+class Pair(NamedTuple):
+    """A file on both sides, by its names there, and what they were matched by."""
+
+    a: str
+    b: str
+    by: By
+
+
+class Matching(NamedTuple):
+    """What is on both sides, and what is on one alone; each sorted by name, pairs by that in `b`."""
+
+    pairs: list[Pair]
+    only_a: list[str]
+    only_b: list[str]
+
+
+class Side:
+    """The pages and other files of a field: every one is read once for its hash, and no text is kept.
+
+    `hashes` are SHA-256 (32 bytes) by name, sorted; `unread` tells why a file could not be read.
+    """
+
+    def __init__(self, container: Container, progress: Callable[[], None] | None = None) -> None:
+        self.container = container
+        self.hashes: dict[str, bytes] = {}
+        self.unread: dict[str, str] = {}
+        self._claims: dict[bytes, list[str]] = {}
+        self._uuids: dict[str, str] = {}
+        for name in sorted(entry.name for entry in container.entries() if says_something(entry.name)):
+            self._look(name)
+            if progress:
+                progress()
+
+    def _look(self, name: str) -> None:
+        try:
+            raw = self.container.read(name)
+        except FileNotFoundError:
+            return  # gone since the folder was listed
+        except OSError as error:
+            self.unread[name] = error.strerror or str(error)
+            return
+        self.hashes[name] = hashlib.sha256(raw).digest()
+        if names.is_page(name):
+            for claim in _CLAIM.findall(raw):
+                self._claims.setdefault(_plain(claim), []).append(name)
+
+    @property
+    def content_hash(self) -> str:
+        """The field's content hash (A-11); empty where a file could not be read."""
+        return "" if self.unread else content_hash(self.hashes)
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes."""
+        return self.container.read(name)
+
+    def page(self, name: str) -> Page:
+        """A page, read anew."""
+        return Page(name, self.read(name))
+
+    def uuid(self, name: str) -> str:
+        """The uuid of a page that could be read, in lowercase, or nothing."""
+        if name not in self._uuids:
+            self._uuids[name] = self.page(name).uuid
+        return self._uuids[name]
+
+    def of_uuid(self, uuid: str) -> list[str]:
+        """The pages that have this uuid. Only those are parsed in whose text it stands."""
+        claimed = self._claims.get(_plain(uuid.encode()), [])
+        known = [name for name, found in self._uuids.items() if found == uuid]
+        return sorted({name for name in claimed if self.uuid(name) == uuid}.union(known))
+
+
+def _plain(claim: bytes) -> bytes:
+    """A value without its quotes or the comment after it, in lowercase."""
+    return claim.partition(b" #")[0].strip(b" \t\"'").lower()
+
+
+def read_sides(a: Container, b: Container, progress: Progress | None = None) -> tuple[Side, Side]:
+    """Both sides, read. `progress` is called now and then with the number of files read, and of all."""
+    if progress is None:
+        return Side(a), Side(b)
+    total = sum(says_something(name) for container in (a, b) for name in container.names())
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if done % PROGRESS_EACH == 0:
+            progress(done, max(total, done))
+
+    return Side(a, count), Side(b, count)
+
+
+def match(a: Side, b: Side) -> Matching:
+    """Which file of `a` is which of `b`.
+
+    Files of one name are one file. Of the rest, pages of one uuid are, where it occurs once on each
+    side; then files of identical content that is not empty, in order of their names. A page is never
+    matched with a file that is none.
+    """
+    in_a, in_b = {*a.hashes, *a.unread}, {*b.hashes, *b.unread}
+    pairs = [Pair(name, name, "name") for name in in_a & in_b]
+    rest_a, rest_b = in_a - in_b, in_b - in_a
+    for pair in _of_one_uuid(a, b, rest_a, rest_b):
+        pairs.append(pair)
+        rest_a.discard(pair.a)
+        rest_b.discard(pair.b)
+    for pair in _of_one_content(a, b, rest_a, rest_b):
+        pairs.append(pair)
+        rest_a.discard(pair.a)
+        rest_b.discard(pair.b)
+    return Matching(sorted(pairs, key=lambda pair: pair.b), sorted(rest_a), sorted(rest_b))
+
+
+def _of_one_uuid(a: Side, b: Side, rest_a: Iterable[str], rest_b: Iterable[str]) -> list[Pair]:
+    """The pages of the rest that share a uuid which no other page has."""
+    of_a, of_b = _by_uuid(a, rest_a), _by_uuid(b, rest_b)
+    shared = (uuid for uuid in of_a if uuid in of_b)
+    found = ((a.of_uuid(uuid), b.of_uuid(uuid)) for uuid in shared)
+    return [Pair(in_a[0], in_b[0], "uuid") for in_a, in_b in found if len(in_a) == len(in_b) == 1]
+
+
+def _by_uuid(side: Side, rest: Iterable[str]) -> set[str]:
+    return {side.uuid(name) for name in rest if names.is_page(name) and name in side.hashes} - {""}
+
+
+def _of_one_content(a: Side, b: Side, rest_a: Iterable[str], rest_b: Iterable[str]) -> list[Pair]:
+    waiting: dict[tuple[bytes, bool], list[str]] = {}
+    for name in sorted(rest_a, reverse=True):
+        if a.hashes.get(name, _EMPTY) != _EMPTY:
+            waiting.setdefault((a.hashes[name], names.is_page(name)), []).append(name)
+    pairs: list[Pair] = []
+    for name in sorted(rest_b):
+        if name in b.hashes and (alike := waiting.get((b.hashes[name], names.is_page(name)))):
+            pairs.append(Pair(alike.pop(), name, "content"))
+    return pairs
