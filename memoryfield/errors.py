@@ -6,6 +6,8 @@ what to do next. `exit_code` is what the command line exits with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class MemoryfieldError(Exception):
     """The base of all errors that memoryfield raises on purpose."""
@@ -89,6 +91,14 @@ class PageConflictError(RefusedError):
 
 class ReadOnlyError(RefusedError):
     """The field cannot be written: an archive, or a folder without permission."""
+
+
+class BrokenFieldError(RefusedError):
+    """A field breaks what the format says that it MUST. `faults` are the first of its faults."""
+
+    def __init__(self, message: str, *, faults: Sequence[object], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.faults = faults
 
 
 class NotEmptyError(RefusedError):

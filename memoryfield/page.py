@@ -153,7 +153,7 @@ class Page:
         """The frontmatter's summary, or nothing."""
         return self._text_of("summary")
 
-    @property
+    @cached_property
     def uuid(self) -> str:
         """The frontmatter's uuid in lowercase, or nothing."""
         return self._text_of("uuid").lower()
@@ -168,12 +168,12 @@ class Page:
         """The frontmatter's updated, as written, or nothing."""
         return self._text_of("updated")
 
-    @property
+    @cached_property
     def created_ns(self) -> int | None:
         """The moment of `created`, where that is a date: in nanoseconds since 1970, UTC."""
         return moment_of(self.created)
 
-    @property
+    @cached_property
     def updated_ns(self) -> int | None:
         """The moment of `updated`, likewise."""
         return moment_of(self.updated)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .pack import Packed, pack
+from .planning import Plan, plan
 from .unpack import Unpacked, unpack
 
-__all__ = ["Packed", "Unpacked", "pack", "unpack"]
+__all__ = ["Packed", "Plan", "Unpacked", "pack", "plan", "unpack"]

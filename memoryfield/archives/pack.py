@@ -1,49 +1,53 @@
-"""A field into one zip: its pages, its other files and its indexes, at the root."""
+"""A field into one zip: its pages, other files and indexes, at the root. The same field gives the same bytes."""
 
 from __future__ import annotations
 
-import datetime
+import dataclasses
 import hashlib
 import os
 import secrets
-import tempfile
-import zipfile
-from collections.abc import Callable
-from contextlib import suppress
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import apsw
-
 from .. import names
-from ..containers import Container, Entry
-from ..embedders import MODELS, dimensions_of
-from ..errors import IndexFileError, NotEmptyError, PageNameError, ReadOnlyError, RefusedError, UsageError
-from ..index.files import index_files, open_index
-from ..index.store import DAMAGE, IndexStore
-from ..index.sync import sync
+from ..containers import DEFAULT_LIMITS, Container
+from ..containers.contents import content_hash, says_something
+from ..errors import NotEmptyError, ReadOnlyError, RefusedError, UsageError
+from .filling import Filling
+from .planning import listing
+from .zipping import ZipWriter
 
 if TYPE_CHECKING:
     from ..field import Field
 
 Progress = Callable[[int, int], None]
 
-_EARLIEST = datetime.datetime(1980, 1, 1, tzinfo=datetime.UTC)
-_LATEST = datetime.datetime(2107, 12, 31, 23, 59, 58, tzinfo=datetime.UTC)
+SIDECAR_SUFFIX = ".sha256"
+_MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An archive that was made: its sha256 in hexadecimal, and what is not in it and why."""
+    """An archive that was made: its sha256 in hexadecimal, and what is not in it and why.
+
+    `content_hash` names the pages and other files whatever zips them (A-11); `notes` say what whoever
+    hands on the archive should know.
+    """
 
     path: Path
     bytes: int
     sha256: str
+    content_hash: str
     pages: int
     attachments: int
     indexes: list[str]
     left_out: list[tuple[str, str]]
+    sidecar: Path | None = None
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -51,61 +55,79 @@ class Packed:
             "path": str(self.path),
             "bytes": self.bytes,
             "sha256": self.sha256,
+            "content_hash": self.content_hash,
             "pages": self.pages,
             "attachments": self.attachments,
             "indexes": self.indexes,
             "left_out": [{"name": name, "reason": reason} for name, reason in self.left_out],
+            "sidecar": self.sidecar and str(self.sidecar),
+            "notes": self.notes,
         }
 
 
 def pack(
-    field: Field, output: str | Path | None = None, *, replace: bool = False, progress: Progress | None = None
+    field: Field,
+    output: str | Path | None = None,
+    *,
+    replace: bool = False,
+    force: bool = False,
+    store: bool = False,
+    models: Sequence[str] | None = None,
+    sidecar: bool = False,
+    progress: Progress | None = None,
 ) -> Packed:
     """Write a field into an archive: to a temporary file beside it, then renamed.
+
+    Its bytes depend on the pages, the other files and the vectors alone (and, unless they are stored,
+    on the zlib that deflates them). Each index is brought up to date first, and packed as if made anew.
 
     Args:
         output: the file, or a folder for it; else NAME.memoryfield.zip in the current folder.
         replace: write over a file that is there.
-        progress: called with the number of files done and to do.
+        force: pack a field that breaks a MUST of the format.
+        store: deflate nothing: the bytes are the same on every machine.
+        models: the indexes that are wanted, by code or spec; None: all.
+        sidecar: also write the archive's sha256 into NAME.memoryfield.zip.sha256, as `sha256sum -c` reads it.
+        progress: called with the number of files done and to do, and, where vectors are missing, of pages.
 
     Raises:
-        UsageError: the field has no pages.
+        UsageError: the field has no pages, or no index of a wanted model.
         NotEmptyError: the file is there already.
-        RefusedError: the archive would lie inside the field.
+        BrokenFieldError: the field breaks a MUST.
+        RefusedError: the archive would lie inside the field, or cannot hold the names of its files.
+        OSError: a file cannot be read, or the archive cannot be written.
     """
     container = field.container
     target = _target(container, output)
-    if not target.parent.is_dir():
-        raise UsageError(f"there is no folder {str(target.parent)!r}")
-    if target.exists() and not replace:
-        raise NotEmptyError(f"{str(target)!r} exists already", hint="Choose another --output, or use --force.")
-    if container.writable and target.parent.resolve() == container.location.resolve():
-        raise RefusedError(f"{str(target)!r} would lie inside the field", hint="Choose an --output outside of it.")
-    entries, left_out = _contents(container)
-    if not any(names.is_page(entry.name) for entry in entries):
-        raise UsageError(f"the field {container.name!r} has no pages to pack")
-    temporary = target.with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            packed, indexes = _write(container, file, entries, left_out, progress)
+    beside = target.with_name(target.name + SIDECAR_SUFFIX)
+    _check_target(container, target, replace)
+    if sidecar:
+        _check_target(container, beside, replace)
+    with _scratch(target) as folder:
+        listed = listing(container, models, folder)
+        filling = Filling(container, listed, folder, store=store, judged=not force, progress=progress)
+        archive = folder / "archive"
+        with archive.open("x+b") as file:
+            writer = filling.run(file)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
-    except PermissionError as error:
-        raise ReadOnlyError(f"cannot write in {str(target.parent)!r}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-    with target.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+            file.seek(0)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        archive.replace(target)
+        if sidecar:
+            _write_sidecar(folder / "sidecar", beside, digest, target.name)
+    hashes = filling.hashes
     return Packed(
         path=target,
         bytes=target.stat().st_size,
         sha256=digest,
-        pages=sum(names.is_page(name) for name in packed),
-        attachments=sum(not names.is_page(name) and name not in indexes for name in packed),
-        indexes=indexes,
-        left_out=left_out,
+        content_hash=content_hash({name: value for name, value in hashes.items() if says_something(name)}),
+        pages=sum(map(names.is_page, hashes)),
+        attachments=sum(not names.is_page(name) for name in hashes),
+        indexes=filling.indexes,
+        left_out=sorted(listed.left_out + filling.left_out),
+        sidecar=beside if sidecar else None,
+        notes=[*filling.notes, *_beyond_limits(writer), *([] if sidecar else _outdated(beside, digest))],
     )
 
 
@@ -117,123 +139,68 @@ def _target(container: Container, output: str | Path | None) -> Path:
     return path / name if path.is_dir() else path
 
 
-def _contents(container: Container) -> tuple[list[Entry], list[tuple[str, str]]]:
-    """What goes in, sorted by name, and what stays out."""
-    left_out = [(item.name, item.reason) for item in container.skipped()]
-    entries: list[Entry] = []
-    indexes = set(index_files(container).values())
-    for entry in sorted(container.entries(), key=lambda entry: entry.name):
-        if names.is_debris(entry.name):
-            left_out.append((entry.name, "is no part of a field"))
-        elif names.is_journal(entry.name):
-            left_out.append((entry.name, "belongs to an index at work"))
-        elif names.is_index(entry.name) and entry.name not in indexes:
-            left_out.append((entry.name, "is a second index of the same model"))
-        else:
-            entries.append(entry)
-    folded: dict[str, str] = {}
-    for entry in entries:
-        other = folded.setdefault(names.folded(entry.name), entry.name)
-        if other != entry.name:
-            raise RefusedError(
-                f"{other} and {entry.name} would be one file on many systems", hint="Rename one of them."
-            )
-    return entries, sorted(left_out)
+def _check_target(container: Container, target: Path, replace: bool) -> None:
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {str(target.parent)!r}")
+    if target.is_dir() or (target.exists() and not replace):
+        raise NotEmptyError(f"{str(target)!r} exists already", hint="Choose another --output, or use --replace.")
+    if container.location.is_dir() and target.parent.resolve() == container.location.resolve():
+        raise RefusedError(f"{str(target)!r} would lie inside the field", hint="Choose an --output outside of it.")
 
 
-def _write(
-    container: Container,
-    file: Any,
-    entries: list[Entry],
-    left_out: list[tuple[str, str]],
-    progress: Progress | None,
-) -> tuple[list[str], list[str]]:
-    """Fill the archive; the names of all files in it, and of the indexes among them."""
-    packed: list[str] = []
-    indexes: list[str] = []
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for done, entry in enumerate(entries, 1):
-            try:
-                content = _index_copy(container, entry.name) if names.is_index(entry.name) else None
-                if content is not None:
-                    indexes.append(entry.name)
-                else:
-                    content = container.read(entry.name)
-            except FileNotFoundError:
-                left_out.append((entry.name, "was gone before it was read"))
-                continue
-            except _NoCopyError as error:
-                left_out.append((entry.name, str(error)))
-                continue
-            archive.writestr(_info(entry), content)
-            packed.append(entry.name)
-            if progress:
-                progress(done, len(entries))
-    return packed, indexes
-
-
-def _info(entry: Entry) -> zipfile.ZipInfo:
-    first, last = int(_EARLIEST.timestamp()), int(_LATEST.timestamp())
-    seconds = min(max(entry.mtime_ns // 1_000_000_000, first), last)
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    info = zipfile.ZipInfo(entry.name, moment.timetuple()[:6])
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o100644 << 16
-    info.create_system = 3  # Unix, whatever this machine is: the mode is read there only
-    return info
-
-
-class _NoCopyError(Exception):
-    """An index that is left out, and why."""
-
-
-def _index_copy(container: Container, name: str) -> bytes | None:
-    """An index as it is at one moment, with nothing of pages that are gone or have changed since.
-
-    Returns:
-        None for a database that is no index: it is an attachment like any other.
-    """
-    model = next((code for code, filename in index_files(container).items() if filename == name), "")
+@contextmanager
+def _scratch(target: Path) -> Iterator[Path]:
+    """A folder beside the target for what is not finished; gone afterwards."""
+    folder = target.with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
     try:
-        store = open_index(container, model, None, name=name)
-    except IndexFileError as error:
-        if model in MODELS:
-            raise _NoCopyError(error.message) from error
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        try:
-            try:
-                store.connection.execute("VACUUM INTO ?", (str(path),))
-            finally:
-                store.close()
-            copy = IndexStore.open(path, model, dimensions_of(model))
-            try:
-                _settle(container, copy)
-            finally:
-                copy.close()
-        except DAMAGE as error:
-            raise _NoCopyError(f"is damaged: {error}") from error
-        except apsw.Error as error:
-            raise _NoCopyError(f"cannot be copied: {error}") from error
-        return path.read_bytes()
+        folder.mkdir(mode=0o700)
+        yield folder
+    except PermissionError as error:
+        if not str(error.filename or target).startswith((str(folder), str(target))):
+            raise  # a file of the field
+        raise ReadOnlyError(f"cannot write in {str(target.parent)!r}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _settle(container: Container, copy: IndexStore) -> None:
-    """Take out of a copied index what is not of the pages as they are now."""
-    if copy.has_own_tables:
-        sync(container, copy, None)
-        with copy.transaction():
-            copy.remove_stale_vectors()
-        sync(container, copy, None)  # nothing is left to do but to note that all is settled
-        return
-    stale: list[str] = []
-    for name, sha256 in copy.connection.execute("SELECT filename, sha256_hash FROM pages"):
-        try:
-            current = hashlib.sha256(container.read(str(name))).digest()
-        except (OSError, PageNameError):
-            current = b""
-        if current != sha256:
-            stale.append(str(name))
-    with copy.transaction():
-        copy.remove(stale)
+def _write_sidecar(temporary: Path, path: Path, digest: str, name: str) -> None:
+    """The file that `sha256sum -c` reads; in a name, a backslash and a line end are spelled out."""
+    spelled = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    mark = "\\" if spelled != name else ""
+    with temporary.open("x", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(f"{mark}{digest}  {spelled}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _outdated(path: Path, digest: str) -> list[str]:
+    """A note about a sidecar that is there from before, and is now wrong."""
+    try:
+        told = path.read_bytes()
+    except OSError:
+        return []
+    return [] if digest.encode() in told else [f"{path.name} is there from before, and tells another sha256"]
+
+
+def _beyond_limits(writer: ZipWriter) -> list[str]:
+    """Notes about what passes the limits within which archives are opened, with the options that raise them."""
+    entries, total, largest, ratio, sizes = len(writer), 0, 0, 0, 0
+    for size, packed in writer.sizes():
+        total += size
+        largest = max(largest, size)
+        sizes += packed
+        if size > _MIB:  # a small one does no harm
+            ratio = max(ratio, -(-size // max(packed, 1)))
+    ratio = max(ratio, -(-total // max(sizes, 1)))
+    allow = [f"entries={entries}"] if entries > DEFAULT_LIMITS.entries else []
+    allow += [f"total={_mib(total)}"] if total > DEFAULT_LIMITS.total else []
+    allow += [f"entry={_mib(largest)}"] if largest > DEFAULT_LIMITS.entry else []
+    allow += [f"ratio={ratio}"] if ratio > DEFAULT_LIMITS.ratio else []
+    if not allow:
+        return []
+    return [f"whoever opens it needs {' '.join(f'--allow {limit}' for limit in allow)}"]
+
+
+def _mib(size: int) -> str:
+    return f"{-(-size // _MIB)}M"

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ..errors import RefusedError, UsageError
+from ..field import Field
 from .common import AllowOption, FieldOption, JsonOption, command_group, ends_cleanly, open_field, print_json
 from .options import PlainCommand
 from .progress import progress_bar
@@ -19,7 +21,19 @@ def pack(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="The archive; else NAME.memoryfield.zip."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over an archive that is there.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over an archive that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Pack a field that breaks a MUST of the format.")] = False,
+    store: Annotated[
+        bool, typer.Option("--store", help="Compress nothing: the same bytes on every machine, and a larger file.")
+    ] = False,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", metavar="CODE", help="Only the index of this model; repeatable.")
+    ] = None,
+    no_index: Annotated[bool, typer.Option("--no-index", help="No index: the receiver makes one.")] = False,
+    sidecar: Annotated[
+        bool, typer.Option("--sidecar", help="Also write FILE.sha256, which `sha256sum -c` reads.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would go in, and write nothing.")] = False,
     field: FieldOption = None,
     allow: AllowOption = None,
     as_json: JsonOption = False,
@@ -28,21 +42,41 @@ def pack(
 
     Without --output it goes into the current folder, or beside the field if that is the current folder.
 
+    The same field gives the same bytes whenever and wherever it is packed, so that its sha256 can be
+    compared; each index is brought up to date and written afresh. Compressed bytes depend on the zlib
+    that Python was built with: where others have to come to the very same file, use --store.
+    The line "content" names the pages and other files whatever zips them.
+
     \b
     Example:
       $ memoryfield pack -f notes --output notes.memoryfield.zip
     """
     from ..archives import pack as pack_field
 
+    if no_index and model:
+        raise UsageError("--no-index and --model contradict each other")
+    models = [] if no_index else model or None
     with open_field(field, allow) as opened:
+        if dry_run:
+            _show_plan(opened, models, as_json)
+            return
         if output is None and opened.location.resolve() == Path.cwd():
             output = Path.cwd().parent
-        packed = pack_field(opened, output, replace=force)
+        with ends_cleanly(), progress_bar("packing", at_once=False) as progress:
+            packed = pack_field(
+                opened,
+                output,
+                replace=replace,
+                force=force,
+                store=store,
+                models=models,
+                sidecar=sidecar,
+                progress=progress,
+            )
     if as_json:
         print_json(packed.to_dict())
         return
-    for name, reason in packed.left_out:
-        say(f"left out: {name} ({reason})")
+    _say_left_out(packed.left_out, packed.notes)
     counts = [plural(packed.pages, "page")]
     if packed.attachments:
         counts.append(plural(packed.attachments, "other file"))
@@ -50,6 +84,33 @@ def pack(
         counts.append(plural(len(packed.indexes), "index"))
     print(f"{escaped(str(packed.path))}: {', '.join(counts)}, {size(packed.bytes)}")
     print(f"sha256 {packed.sha256}")
+    print(f"content {packed.content_hash}")
+
+
+def _say_left_out(left_out: list[tuple[str, str]], notes: list[str]) -> None:
+    for name, reason in left_out:
+        say(f"left out: {name} ({reason})")
+    for note in notes:
+        say(f"note: {note}")
+
+
+def _show_plan(opened: Field, models: list[str] | None, as_json: bool) -> None:
+    """What would be packed, a file a line; exit code 3 where it would be refused."""
+    from ..archives import plan
+
+    planned = plan(opened, models=models)
+    if as_json:
+        print_json(planned.to_dict())
+    else:
+        _say_left_out(planned.left_out, planned.notes)
+        for file in planned.files:
+            print(f"{file.time}  {size(file.bytes):>12}  {escaped(file.name)}")
+        for fault in planned.faults:
+            say(str(fault))
+        if planned.faults:
+            say("it would be refused: see `memoryfield validate`, or use --force")
+    if planned.faults:
+        raise typer.Exit(RefusedError.exit_code)
 
 
 @app.command(cls=PlainCommand)

@@ -78,6 +78,37 @@ class Record(NamedTuple):
     vector: bytes | None = None
 
 
+INSERT_FILE = (
+    "INSERT INTO memoryfield_files (filename, size, mtime_ns, crc32, sha256, indexed_ns, fault, broken,"
+    " frontmatter, created_ns, updated_ns, expires_ns, supersedes)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def file_values(record: Record) -> tuple[Any, ...]:
+    """The values for `INSERT_FILE`."""
+    return (
+        record.filename,
+        record.size,
+        storable(record.mtime_ns),
+        record.crc32,
+        record.sha256,
+        record.indexed_ns,
+        record.fault,
+        record.broken,
+        frontmatter_text(record),
+        record.created_ns,
+        record.updated_ns,
+        record.expires_ns,
+        json.dumps(record.supersedes) if record.supersedes else None,
+    )
+
+
+def frontmatter_text(record: Record) -> str:
+    """The frontmatter of a page as it is stored."""
+    return json.dumps(record.frontmatter, ensure_ascii=False)
+
+
 class IndexStore:
     """The index of one model, in a file or in memory.
 
@@ -393,29 +424,9 @@ class IndexStore:
 
     def put(self, record: Record) -> None:
         """Store a page: its keyword row, and its vector if it has one."""
-        last_modified, mtime_ns = iso_time(record.mtime_ns), storable(record.mtime_ns)
-        frontmatter = json.dumps(record.frontmatter, ensure_ascii=False)
+        last_modified, frontmatter = iso_time(record.mtime_ns), frontmatter_text(record)
         self._drop_words(record.filename)
-        self.connection.execute(
-            "INSERT INTO memoryfield_files (filename, size, mtime_ns, crc32, sha256, indexed_ns, fault, broken,"
-            " frontmatter, created_ns, updated_ns, expires_ns, supersedes)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                record.filename,
-                record.size,
-                mtime_ns,
-                record.crc32,
-                record.sha256,
-                record.indexed_ns,
-                record.fault,
-                record.broken,
-                frontmatter,
-                record.created_ns,
-                record.updated_ns,
-                record.expires_ns,
-                json.dumps(record.supersedes) if record.supersedes else None,
-            ),
-        )
+        self.connection.execute(INSERT_FILE, file_values(record))
         self.connection.execute(
             "INSERT INTO memoryfield_keyword (rowid, text) VALUES (?, ?)",
             (self.connection.last_insert_rowid(), schema.words(record.text)),

@@ -281,29 +281,14 @@ class _Run:
         return rest
 
     def _records(self, pages: list[Page], moment: int) -> Iterable[Record]:
-        faults = {page.filename: _fault(page) for page in pages}
+        faults = {page.filename: fault_of(page) for page in pages}
         stored = self.store.vector_hashes([page.filename for page in pages])
         kept = {page.filename for page in pages if stored.get(page.filename) == bytes.fromhex(page.sha256)}
         wanted = [page for page in pages if faults[page.filename] is None and page.filename not in kept]
         vectors = self._vectors(wanted)
         for page in pages:
-            yield Record(
-                filename=page.filename,
-                size=page.size,
-                mtime_ns=page.mtime_ns,
-                crc32=zlib.crc32(page.raw),
-                sha256=bytes.fromhex(page.sha256),
-                indexed_ns=moment,
-                broken=bool(page.problems),
-                text=page.text,
-                frontmatter=page.frontmatter,
-                created_ns=page.created_ns,
-                updated_ns=page.updated_ns,
-                expires_ns=page.expires_ns,
-                supersedes=page.supersedes,
-                fault=faults[page.filename],
-                vector=vectors.get(page.filename),
-            )
+            fault, vector = faults[page.filename], vectors.get(page.filename)
+            yield record_of(page, zlib.crc32(page.raw), moment, fault=fault, vector=vector)
 
     def _vectors(self, pages: list[Page]) -> dict[str, bytes]:
         """Vectors by file name. A page that fails stays pending, so that the next run tries it again."""
@@ -377,7 +362,30 @@ class _Run:
                 self.store.remove(unlisted)
 
 
-def _fault(page: Page) -> str | None:
+def record_of(
+    page: Page, crc32: int, indexed_ns: int, *, fault: str | None = None, vector: bytes | None = None
+) -> Record:
+    """A page as it goes into an index."""
+    return Record(
+        filename=page.filename,
+        size=page.size,
+        mtime_ns=page.mtime_ns,
+        crc32=crc32,
+        sha256=bytes.fromhex(page.sha256),
+        indexed_ns=indexed_ns,
+        broken=bool(page.problems),
+        text=page.text,
+        frontmatter=page.frontmatter,
+        created_ns=page.created_ns,
+        updated_ns=page.updated_ns,
+        expires_ns=page.expires_ns,
+        supersedes=page.supersedes,
+        fault=fault,
+        vector=vector,
+    )
+
+
+def fault_of(page: Page) -> str | None:
     """Why a page gets no vector, or None."""
     if not page.is_utf8:
         return page.problems[0].message

@@ -132,7 +132,7 @@ def _is_at_rest(path: Path) -> bool:
 
 def _described(connection: apsw.Connection, name: str, columns: set[str]) -> Iterator[Fault]:
     """X-3 and X-6: what its name says, and what it is made of."""
-    yield from _named(connection, name)
+    yield from misnamed(connection, name)
     if program := _program(connection):
         yield Fault(name, 0, 0, "X-6", f"{program}, which readers do not run")
         return
@@ -152,7 +152,7 @@ def _program(connection: apsw.Connection) -> str:
     return ""
 
 
-def _named(connection: apsw.Connection, name: str) -> Iterator[Fault]:
+def misnamed(connection: apsw.Connection, name: str) -> Iterator[Fault]:
     """X-3: whether the file name begins with the code of the model whose vectors it holds."""
     stem = names.model_code(name)
     meant = code_of_spec(f"ollama:{stem}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .. import names
-from ..containers import Container
+from ..containers import Container, Skipped
 from ..containers.archive import ArchiveContainer
 from ..containers.base import FOLDER, LINK_OUT
 from ..containers.gate import DEFLATED, STORED
@@ -24,7 +24,7 @@ def layout(container: Container, pages: int) -> Iterator[Fault]:
         yield from _archive(container)
         return
     yield from _same_names(container.names())
-    yield from _skipped(container)
+    yield from skipped(container.skipped())
 
 
 def _same_names(given: list[str]) -> Iterator[Fault]:
@@ -36,9 +36,9 @@ def _same_names(given: list[str]) -> Iterator[Fault]:
             yield Fault(name, 0, 0, "C-8", f"differs from {first} in capitals or normal form only")
 
 
-def _skipped(container: Container) -> Iterator[Fault]:
+def skipped(items: Iterable[Skipped]) -> Iterator[Fault]:
     """S-1, P-2 and P-12: what is in a folder and is not read."""
-    for item in container.skipped():
+    for item in items:
         if item.reason == FOLDER:
             continue
         if item.reason == LINK_OUT or "\\" in item.name:

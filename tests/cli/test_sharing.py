@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
 import pytest
+
+from memoryfield import Field
 
 from .support import INDEX, PAGES, contents, forked, make_kitchen, write_page
 
@@ -63,14 +67,15 @@ def test_in_the_current_folder_the_archive_goes_beside_it(kitchen: Path, tmp_pat
     assert set(contents(kitchen)) == {*PAGES, INDEX}
 
 
-def test_an_archive_that_is_there_is_kept_unless_forced(kitchen: Path, tmp_path: Path) -> None:
+def test_an_archive_that_is_there_is_kept_unless_it_is_to_be_replaced(kitchen: Path, tmp_path: Path) -> None:
     archive = tmp_path / "kitchen.memoryfield.zip"
     archive.write_bytes(b"mine")
     refused = forked("pack", "-f", "kitchen", cwd=tmp_path)
     assert refused.code == 3
-    assert "--force" in refused.err
+    assert "--replace" in refused.err
+    assert forked("pack", "-f", "kitchen", "--force", cwd=tmp_path).code == 3
     assert archive.read_bytes() == b"mine"
-    assert forked("pack", "-f", "kitchen", "--force", cwd=tmp_path).code == 0
+    assert forked("pack", "-f", "kitchen", "--replace", cwd=tmp_path).code == 0
     assert zipfile.is_zipfile(archive)
 
 
@@ -82,6 +87,52 @@ def test_what_cannot_be_packed_is_refused(kitchen: Path, tmp_path: Path) -> None
     assert forked("pack", "-f", empty, cwd=tmp_path).code == 2
     assert forked("pack", "-f", kitchen, "-o", "no/such/folder/x.zip", cwd=tmp_path).code in (1, 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "kitchen"]
+
+
+def test_what_is_printed_names_the_content_and_the_sidecar_is_read_by_sha256sum(kitchen: Path, tmp_path: Path) -> None:
+    run = forked("pack", "-f", "kitchen", "--sidecar", cwd=tmp_path)
+    assert run.code == 0
+    assert run.out.splitlines()[2] == f"content {Field.open(kitchen).content_hash()}"
+    assert run.out.splitlines()[2] in forked("info", "-f", "kitchen", cwd=tmp_path).out.splitlines()
+    if shutil.which("sha256sum"):
+        done = subprocess.run(["sha256sum", "-c", "kitchen.memoryfield.zip.sha256"], cwd=tmp_path, check=False)
+        assert done.returncode == 0
+    assert forked("pack", "-f", "kitchen", "-o", "a.zip", "--no-index", "--json", cwd=tmp_path).json["indexes"] == []
+
+
+def test_a_dry_run_tells_what_would_go_in_and_writes_nothing(kitchen: Path, tmp_path: Path) -> None:
+    write_page(kitchen, "old.md~", b"debris")
+    before = contents(tmp_path)
+    run = forked("pack", "-f", "kitchen", "--dry-run", cwd=tmp_path)
+    assert run.code == 0
+    told = [line.split("  ") for line in run.out.splitlines()]
+    assert [line[-1] for line in told] == sorted([*PAGES, INDEX])
+    assert all(line[0].endswith("Z") and line[-2] for line in told)
+    assert "old.md~" in run.err
+    assert contents(tmp_path) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"kitchen"}
+
+
+def test_a_field_that_breaks_a_must_is_packed_by_force_alone(kitchen: Path, tmp_path: Path) -> None:
+    write_page(kitchen, "dates.md", b"---\ntitle: Dates\ncreated: 2026-01-01\n---\n\nText.\n")
+    refused = forked("pack", "-f", "kitchen", cwd=tmp_path)
+    assert (refused.code, refused.out) == (3, "")
+    assert all(part in refused.err for part in ("dates.md:3", "F-8", "memoryfield validate", "--force"))
+    assert {path.name for path in tmp_path.iterdir()} == {"kitchen"}
+    dry = forked("pack", "-f", "kitchen", "--dry-run", cwd=tmp_path)
+    assert dry.code == 3
+    assert "dates.md:3" in dry.err
+    assert forked("pack", "-f", "kitchen", "--force", cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize("arguments", [["--model", "bge-m3"], ["--no-index", "--model", "all-MiniLM-L6-v2"]])
+def test_a_model_that_the_field_has_no_index_of_is_wrong_usage(
+    kitchen: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    run = forked("pack", "-f", "kitchen", *arguments, cwd=tmp_path)
+    assert run.code == 2
+    assert arguments[-1] in run.err or "--no-index" in run.err
+    assert {path.name for path in tmp_path.iterdir()} == {"kitchen"}
 
 
 def archive_with(path: Path, *entries: tuple[str, bytes, int]) -> Path:

@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_passed_over(folder: DirectoryContainer) -> None:
 def test_an_archive_is_planned_for_and_never_changed(folder: DirectoryContainer, tmp_path: Path) -> None:
     put(folder, {"a.md": "Text.\r\n", "Old Name.md": HEAD})
     with Field(folder) as field:
-        pack(field, tmp_path / "notes.memoryfield.zip")
+        pack(field, tmp_path / "notes.memoryfield.zip", force=True)
     archive = (tmp_path / "notes.memoryfield.zip").read_bytes()
     with closing(open_container(tmp_path / "notes.memoryfield.zip")) as container:
         changes = plan(container, now=NOW)

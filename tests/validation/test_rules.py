@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from memoryfield import Field
 from memoryfield.containers import open_container
 from memoryfield.errors import UsageError
-from memoryfield.validation import Fault, no_archive, validate
+from memoryfield.page import Page
+from memoryfield.validation import Fault, no_archive, requirements, validate
+from memoryfield.validation.rules import Musts
 
 from .support import MOMENT, OTHER, check, check_page, only, pack, page, told, write
 
@@ -131,3 +134,33 @@ def test_a_folder_and_its_archive_have_the_same_faults(tmp_path: Path) -> None:
     found = check(folder)
     assert found == check(pack(tmp_path / "field.memoryfield.zip", files))
     assert len(found) > 5
+
+
+BROKEN = {
+    "a.md": "---\ntitle: A\nuuid: one\ncreated: 2026-01-01\n---\n\nText.\n",
+    "b.md": '---\ntitle: B\nuuid: one\nupdated: "2026-01-01"\n---\n\nText.\n',
+    "C d.md": "No frontmatter, and a name that is none.\n",
+    "index.md": "\n".join(f"- [{number}](page-{number}.md)" for number in range(12)) + "\n",
+    **{f"page-{number}.md": f"# {number}\n" for number in range(12)},
+}
+
+
+def test_the_musts_alone_find_of_pages_what_all_rules_find_that_is_an_error(tmp_path: Path) -> None:
+    for name, text in BROKEN.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "latin.md").write_bytes(b"caf\xe9\n")
+    (tmp_path / "utf16.md").write_bytes("text".encode("utf-16"))
+    container = open_container(tmp_path)
+    musts = Musts({entry.name for entry in container.entries()})
+    found = [fault for name in sorted(container.names()) for fault in musts.look(Page(name, container.read(name)))]
+    errors = [replace(fault, source="") for fault in validate(container) if fault.severity == "error"]
+    assert sorted(found) == errors
+    assert {fault.requirement for fault in found} == {"P-1", "P-2", "F-8", "F-13", "I-1"}
+
+
+def test_no_must_is_forgotten() -> None:
+    """A new one belongs to `Musts`, or is about what an archive made by us cannot show."""
+    errors = {one.id for one in requirements().values() if one.severity == "error" and one.is_visible}
+    of_pages = {"P-1", "P-2", "P-12", "F-8", "F-13", "I-1"}
+    elsewhere = {identifier for identifier in errors if identifier[0] in "ACSX"}
+    assert errors == of_pages | elsewhere
