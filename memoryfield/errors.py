@@ -33,6 +33,10 @@ class FieldNotFoundError(UsageError):
     """There is no memoryfield at the given location, or none was given."""
 
 
+class NamesFileError(UsageError):
+    """A memoryfields.toml cannot be read, or says of a field what cannot be."""
+
+
 class PageNameError(UsageError):
     """A name that no page can have."""
 
@@ -57,6 +61,10 @@ class ContainerError(MemoryfieldError):
 
 class ArchiveError(ContainerError):
     """A file that should be a memoryfield archive is not a readable zip."""
+
+
+class FetchError(ContainerError):
+    """An archive cannot be had from its URL."""
 
 
 class IndexFileError(MemoryfieldError):
@@ -113,8 +121,8 @@ class UnsafeArchiveError(RefusedError):
         self.entry = entry
 
 
-class WrongArchiveError(RefusedError):
-    """An archive is not the one that was promised: `found` is its sha256, `expected` the other. In hexadecimal."""
+class HashMismatchError(RefusedError):
+    """An archive is not the one that was pinned or promised. `expected` and `found` are the sha256, in hexadecimal."""
 
     def __init__(self, message: str, *, expected: str, found: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)

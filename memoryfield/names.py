@@ -50,6 +50,11 @@ def is_legal_page_name(name: str) -> bool:
     return name.endswith(PAGE_SUFFIX) and _LEGAL_STEM.fullmatch(name[: -len(PAGE_SUFFIX)]) is not None
 
 
+def is_field_name(text: str) -> bool:
+    """Whether a field can be called this: letters as in the stem of a page, so that it cannot be taken for a path."""
+    return _LEGAL_STEM.fullmatch(text) is not None and len(text) <= _MAX_STEM
+
+
 def stem(name: str) -> str:
     """The name without `.md`."""
     return name[: -len(PAGE_SUFFIX)] if name.lower().endswith(PAGE_SUFFIX) else name

@@ -18,9 +18,13 @@ VECTORS = Path(__file__).parents[1] / "spec" / "vectors"
 
 @pytest.fixture(autouse=True)
 def cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where this test's searches keep what they made of archives: never the user's own cache. Not made yet."""
+    """Where this test's searches keep what they made of archives: never the user's own cache. Not made yet.
+
+    The names of fields are not the user's own, either.
+    """
     base = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("MEMORYFIELD_CACHE", str(base))
+    monkeypatch.setenv("MEMORYFIELD_CONFIG", str(base / "config"))
     return base / "archives"
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from .. import names
 from ..containers import DEFAULT_LIMITS, Limits, open_container
 from ..containers.contents import content_hash, says_something
-from ..errors import ArchiveError, UsageError, WrongArchiveError
+from ..errors import ArchiveError, HashMismatchError, UsageError
 from ..page import Page
 from ..validation import requirements, validate
 from .entries import ReadOnce
@@ -108,7 +108,7 @@ def verify(
 
     Raises:
         UsageError: it is no archive on this machine, or the promise cannot be read.
-        WrongArchiveError: it is not the one that was promised.
+        HashMismatchError: it is not the one that was promised.
         UnsafeArchiveError: it must not be opened.
         ArchiveError: it is no readable zip, or it was changed meanwhile.
     """
@@ -121,7 +121,7 @@ def verify(
     if expected:
         found = _hash(path)
         if found != expected:
-            raise WrongArchiveError(
+            raise HashMismatchError(
                 f"{str(path)!r} is not the archive that was promised: its sha256 is {found}, promised was {expected}",
                 expected=expected,
                 found=found,

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 FieldOption = Annotated[
     list[str] | None,  # so that a second one is not silently taken for the first
-    typer.Option("--field", "-f", metavar="LOCATION", help="The field: a folder or a .memoryfield.zip."),
+    typer.Option("--field", "-f", metavar="LOCATION", help="The field: a folder, a .memoryfield.zip, or a name."),
 ]
 FieldsOption = Annotated[
     list[str] | None,
-    typer.Option("--field", "-f", metavar="LOCATION", help="A folder or a .memoryfield.zip; repeatable."),
+    typer.Option("--field", "-f", metavar="LOCATION", help="A folder, a .memoryfield.zip, or a name; repeatable."),
 ]
 AllowOption = Annotated[
     list[str] | None,
@@ -96,6 +96,12 @@ def ends_cleanly() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, former)
+
+
+def agreed(question: str) -> bool:
+    """Ask on the terminal; no answer is a no."""
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def print_json(value: Any) -> None:

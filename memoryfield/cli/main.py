@@ -35,6 +35,10 @@ COMMANDS = {
     "unpack": "sharing",
     "verify": "comparing",
     "diff": "comparing",
+    "add": "naming",
+    "fields": "naming",
+    "remove": "naming",
+    "update": "naming",
 }
 """Each command and the module that it is loaded from when it is asked for."""
 
@@ -84,7 +88,7 @@ def memoryfield(
     """Keep memory in files: Markdown pages that are searched offline, validated, packed and shared.
 
     A field is a folder of pages. Commands take it from -f/--field, else from the environment's
-    MEMORYFIELD, else the current folder is it, if it holds a page.
+    MEMORYFIELD, else the current folder is it, if it holds a page. A name that `add` gave is one, too.
 
     \b
     Example:

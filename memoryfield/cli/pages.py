@@ -15,7 +15,7 @@ import typer
 from ..errors import MemoryfieldError, PageConflictError, PageNotFoundError, RefusedError, UsageError
 from ..field import Field, Written
 from ..page import Page
-from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, agreed, command_group, open_field, print_json
 from .options import PlainCommand
 from .render import cells, clipped, escaped, escaped_page, is_terminal, plural, say, size, styled, width
 
@@ -356,7 +356,7 @@ def delete(
             if not sys.stdin.isatty():
                 raise RefusedError(f"not deleted: {', '.join(found)}", hint="Say --yes where nobody can be asked.")
             sizes = [f"{escaped(name)} ({size(opened.container.entry(name).size)})" for name in found]
-            if not _agreed(f"Delete {', '.join(sizes)}?"):
+            if not agreed(f"Delete {', '.join(sizes)}?"):
                 raise RefusedError("nothing was deleted")
         notes: list[str] = []
         for name in found:
@@ -365,9 +365,3 @@ def delete(
         for note in dict.fromkeys(notes):
             say(f"note: {note}; `memoryfield embed` mends it")
         say(f"deleted {plural(len(found), 'page')}")
-
-
-def _agreed(question: str) -> bool:
-    """Ask on the terminal; no answer is a no."""
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -35,7 +35,7 @@ def progress_bar(
     def show(done: int, total: int) -> None:
         bar.start()
         rate = done / max(1e-9, time.monotonic() - start)
-        bar.update(task, completed=done, total=total, rate=f"{rate:.1f} {unit}/s")
+        bar.update(task, completed=done, total=total or None, rate=f"{rate:.1f} {unit}/s")
 
     if at_once:
         bar.start()

@@ -118,12 +118,14 @@ def _report(
     from ..containers import Limits, open_container
     from ..validation import chosen, formats, no_archive, secrets, unread
 
-    location = Path(location_of(given))
+    place = location_of(given)
+    location = Path(place)
     chosen(select, ignore)  # wrong identifiers are wrong usage, also where there is nothing to validate
     limits = Limits.read(allow or ())
     not_read: list[str] = []
     try:
-        container = open_container(location, limits, strict=False)
+        container = open_container(place, limits, strict=False)
+        location = container.location
         with Field(container) as opened, progress_bar("checking", at_once=False) as progress:
             name, pages = opened.name, len(opened.entries())
             faults = opened.validate(select=select, ignore=ignore, progress=progress)

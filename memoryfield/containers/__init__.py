@@ -1,18 +1,22 @@
-"""Where a field's bytes live: a folder, or a zip read in place."""
+"""Where a field's bytes live: a folder, or a zip read in place; and by which name it goes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ..errors import FieldNotFoundError
+from ..names import is_field_name
 from .base import Container, Entry, Skipped
 from .limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["DEFAULT_LIMITS", "Container", "Entry", "Limits", "Skipped", "open_container"]
+__all__ = ["DEFAULT_LIMITS", "Container", "Entry", "Limits", "Skipped", "open_container", "place_of"]
 
 
 def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True) -> Container:
-    """The container at a location: a folder, or a zip within the limits.
+    """The container at a location: a folder, or a zip within the limits, or what a name leads to.
+
+    A plain word that is the name of a field (see `registry`) means that field, and no folder of this name here:
+    else whoever puts one there could take the place of what was pinned. `./word`, or a `Path`, means the folder.
 
     Args:
         strict: refuse an archive that is not safe; only what reports on archives opens others.
@@ -21,7 +25,13 @@ def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, str
         FieldNotFoundError: nothing is there, or something that is neither.
         ArchiveError: a file that is no readable zip.
         UnsafeArchiveError: an archive that is refused, and why.
+        HashMismatchError: the archive of a name is not the one that was pinned.
     """
+    if isinstance(location, str) and is_field_name(location):
+        from . import registry
+
+        if named := registry.find(location):
+            return registry.open_named(named, limits, strict=strict)
     path = Path(location)
     if path.is_dir():
         from .directory import DirectoryContainer
@@ -31,6 +41,19 @@ def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, str
         from .archive import ArchiveContainer
 
         return ArchiveContainer(path, limits, strict=strict)
+    is_url = str(location).startswith(("https:", "http:"))
+    hint = "`memoryfield add NAME URL` fetches an archive, and names and pins it."
     raise FieldNotFoundError(
-        f"no folder or archive at {str(location)!r}", hint="`memoryfield create PATH` makes a new field."
+        f"no folder or archive at {str(location)!r}",
+        hint=hint if is_url else "`memoryfield create PATH` makes a new field.",
     )
+
+
+def place_of(location: str | Path) -> str:
+    """What is the same for two locations of one field: its name, else its path."""
+    if isinstance(location, str) and is_field_name(location):
+        from . import registry
+
+        if registry.find(location):
+            return f"name:{location}"
+    return str(Path(location).resolve())

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnlyError
 from ..names import ARCHIVE_SUFFIX, is_debris, is_page
@@ -20,12 +20,16 @@ from .gate import Finding, Item, Survey
 from .limits import DEFAULT_LIMITS, Limits
 from .unpacking import EntryFile, Source
 
+if TYPE_CHECKING:
+    from .pin import Pin
+
 
 class ArchiveContainer:
     """The files at the root of a `.memoryfield.zip`; or in the one folder that it holds, where nothing is beside that.
 
     Args:
         limits: how much it may hold.
+        pin: read no other archive than this.
         strict: refuse what the gate finds anything against. Else `findings` tells, and what cannot be
             trusted is listed and cannot be read: that is for those who report.
 
@@ -33,16 +37,20 @@ class ArchiveContainer:
         FieldNotFoundError: there is no such file.
         ArchiveError: it is not a zip that can be read.
         UnsafeArchiveError: it is refused, and why.
+        HashMismatchError: it is not the one that was pinned; nothing of it has been read then.
     """
 
     writable = False
 
-    def __init__(self, location: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True) -> None:
+    def __init__(
+        self, location: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True, pin: Pin | None = None
+    ) -> None:
         self.location = location
         self.limits = limits
         self.strict = strict
-        self.name = location.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip")
-        self._file = open_file(location)
+        self._pin = pin
+        self.name = pin.name if pin else location.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip")
+        self._file = open_file(location, pin)
         try:
             self._survey = _surveyed(location, self._file, limits)
             if strict and self._survey.findings:
@@ -54,7 +62,7 @@ class ArchiveContainer:
         self._identity = _identity(os.fstat(self._file.fileno()))
         self._items: dict[str, Item] = {}
         self._skipped: list[Skipped] = []
-        self._sha256: str | None = None
+        self._sha256 = pin.sha256 if pin else None
         self._list()
 
     def _list(self) -> None:
@@ -135,7 +143,7 @@ class ArchiveContainer:
     def renewed(self) -> ArchiveContainer:
         if _identity(self.location.stat()) == self._identity:
             return self
-        return ArchiveContainer(self.location, self.limits, strict=self.strict)
+        return ArchiveContainer(self.location, self.limits, strict=self.strict, pin=self._pin)
 
     def begin_fingerprint(self) -> Callable[[], str]:
         return self.fingerprint
@@ -212,16 +220,17 @@ class ArchiveContainer:
         self._file.close()
 
 
-def open_file(location: Path) -> IO[bytes]:
-    """An archive's bytes.
+def open_file(location: Path, pin: Pin | None = None) -> IO[bytes]:
+    """An archive's bytes; with a pin, of none but that.
 
     Raises:
         FieldNotFoundError: there is no such file.
+        HashMismatchError: it is not the one that was pinned.
     """
     if location.exists() and not location.is_file():  # a pipe would be waited for
         raise FieldNotFoundError(f"{str(location)!r} is no file")
     try:
-        return location.open("rb", buffering=0)
+        return pin.open(location) if pin else location.open("rb", buffering=0)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise FieldNotFoundError(f"no archive {str(location)!r}") from None
 

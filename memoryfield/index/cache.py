@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..containers import Container
+from ..containers.folders import cache_folder, is_ours
 from ..errors import IndexFileError
 from ..names import INDEX_SUFFIX, is_page
 from . import schema
@@ -42,7 +43,6 @@ from .store import IndexStore
 if TYPE_CHECKING:
     from ..containers.archive import ArchiveContainer
 
-VARIABLE = "MEMORYFIELD_CACHE"
 MIN_ARCHIVE = 256 << 10
 """A smaller archive is searched quickly enough, and leaves nothing behind."""
 HASH_PAYS = 8
@@ -91,7 +91,7 @@ def slot(container: Container, name: str) -> Slot | None:
     archive = _archive(container)
     if archive is None or not _pays(archive, name):
         return None
-    folder = _folder()
+    folder = cache_folder("archives")
     key = archive.sha256() if folder else ""
     if folder is None or not key or key in _distrusted:
         return None
@@ -125,7 +125,7 @@ def forget(container: Container) -> bool:
         Whether anything may have been, so that trying again makes sense.
     """
     archive = _archive(container)
-    folder = _folder() if archive else None
+    folder = cache_folder("archives") if archive else None
     key = archive.sha256() if archive and folder else ""
     if not folder or not key or key in _distrusted:
         return False
@@ -148,7 +148,7 @@ class Slot:
         """The entry, read-only; None if there is none that can be used."""
         try:
             found = self.path.lstat()
-            if not _is_ours(found) or not stat.S_ISREG(found.st_mode):
+            if not is_ours(found) or not stat.S_ISREG(found.st_mode):
                 raise IndexFileError("a link or the like in the entry's place")
             store = IndexStore.open(self.path, model, dimensions, writable=False, name=self.name)
         except FileNotFoundError:
@@ -235,36 +235,6 @@ def _pays(archive: ArchiveContainer, name: str) -> bool:
     if name:
         return size <= HASH_PAYS * archive.packed_size(name)
     return size <= HASH_PAYS * HASH_PAYS * archive.packed_size(*filter(is_page, archive.names()))
-
-
-def _folder() -> Path | None:
-    """The cache folder, made if need be; None if there is none that is the user's alone."""
-    given = os.environ.get(VARIABLE)
-    if given == "":
-        return None
-    try:
-        if given:
-            base = Path(given)
-        else:
-            import platformdirs
-
-            base = platformdirs.user_cache_path("memoryfield", appauthor=False)
-        folder = base / "archives"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.stat()
-        if not _is_ours(found):
-            return None
-        if os.name == "posix" and found.st_mode & 0o077:
-            if found.st_mode & 0o022:
-                return None
-            folder.chmod(0o700)
-        return folder
-    except (OSError, RuntimeError):  # no permission; no home
-        return None
-
-
-def _is_ours(found: os.stat_result) -> bool:
-    return os.name != "posix" or found.st_uid == os.geteuid()
 
 
 def _trim(kept: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from ..containers import DEFAULT_LIMITS, Container, Limits, open_container
+from ..containers import DEFAULT_LIMITS, Container, Limits, open_container, place_of
 from ..embedders import find_embedder
 from ..errors import MemoryfieldError, UsageError
 from ..index.files import has_embedder
@@ -77,7 +77,7 @@ class Searcher:
     def _open(self, locations: Sequence[str | Path], limits: Limits) -> None:
         places: dict[str, str | Path] = {}
         for location in locations:
-            places.setdefault(str(Path(location).resolve()), location)
+            places.setdefault(place_of(location), location)
         found: list[tuple[str, Container]] = []
         for location in places.values():
             try:

@@ -16,7 +16,7 @@ import pytest
 from memoryfield import Field, pack, verify
 from memoryfield.archives.verify import Verified
 from memoryfield.containers import Limits
-from memoryfield.errors import ArchiveError, FieldNotFoundError, UnsafeArchiveError, UsageError, WrongArchiveError
+from memoryfield.errors import ArchiveError, FieldNotFoundError, HashMismatchError, UnsafeArchiveError, UsageError
 from tests.cli.support import INDEX, make_kitchen
 
 PAGE = '---\ntitle: Woks\nuuid: 6f1c1c6e-8f39-4a52-9d1a-0d9f6f3a2b10\ncreated: "2026-03-14T09:12:40Z"\n'
@@ -86,7 +86,7 @@ def test_one_byte_that_was_changed_is_caught(archive: Path) -> None:
     raw = bytearray(archive.read_bytes())
     raw[-30] ^= 1
     archive.write_bytes(raw)
-    with pytest.raises(WrongArchiveError) as caught:
+    with pytest.raises(HashMismatchError) as caught:
         verify(archive, sha256=digest)
     assert (caught.value.expected, caught.value.found) == (digest, hashlib.sha256(raw).hexdigest())
     assert caught.value.exit_code == 3
@@ -111,7 +111,7 @@ def test_a_sidecar_promises_in_any_form_of_sha256sum(archive: Path, form: str) -
     beside.write_bytes(form.format(digest=digest, upper=digest.upper(), other="0" * 64, name=archive.name).encode())
     assert verify(archive, sidecar=True).promise == "sidecar"
     beside.write_bytes(form.format(digest="1" * 64, upper="1" * 64, other=digest, name=archive.name).encode())
-    with pytest.raises(WrongArchiveError):
+    with pytest.raises(HashMismatchError):
         verify(archive, sidecar=True)
 
 

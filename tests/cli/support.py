@@ -93,7 +93,17 @@ class Run:
 
 def environment(**more: str) -> dict[str, str]:
     """What a command sees of ours: next to nothing."""
-    kept = ("PATH", "HOME", "MEMORYFIELD_CACHE", "PYTHONPATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+    kept = (
+        "PATH",
+        "HOME",
+        "MEMORYFIELD_CACHE",
+        "MEMORYFIELD_CONFIG",
+        "PYTHONPATH",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "TMPDIR",
+    )
     clean = {name: os.environ[name] for name in kept if name in os.environ}
     return {**clean, "LANG": "C.UTF-8", "OLLAMA_HOST": NO_SERVER, **more}
 

@@ -59,6 +59,12 @@ def _beside_an_archive(place: Path) -> Path:
     return place
 
 
+def _beside_a_named_archive(place: Path) -> Path:
+    _beside_an_archive(place)
+    assert forked("add", "kitchen", "notes.memoryfield.zip", cwd=place).code == 0
+    return place
+
+
 PLACES: dict[str, Callable[[Path], Path]] = {
     "": _an_empty_folder,
     "create": _an_empty_folder,
@@ -70,6 +76,10 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "unpack": _beside_an_archive,
     "verify": _beside_an_archive,
     "diff": _beside_an_archive,
+    "add": _beside_an_archive,
+    "fields": _beside_a_named_archive,
+    "remove": _beside_a_named_archive,
+    "update": _beside_a_named_archive,
 }
 """Where the examples of a command make sense; those of the others do in a field."""
 

@@ -1,0 +1,182 @@
+"""Commands on names of fields and their pins: add, fields, remove, update."""
+
+import sys
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import RefusedError
+from .common import AllowOption, JsonOption, agreed, command_group, print_json
+from .options import PlainCommand
+from .progress import progress_bar
+from .render import escaped, plural, say, styled
+
+if TYPE_CHECKING:
+    from ..archives.pins import Changes, Listed, Update
+
+app = command_group()
+
+SHOWN_CHANGES = 50
+"""So many files of each kind of change are named; `--json` names all."""
+
+
+@app.command(cls=PlainCommand)
+def add(
+    name: Annotated[str, typer.Argument(help="Lowercase letters, digits and hyphens.")],
+    location: Annotated[str, typer.Argument(help="A folder, a .memoryfield.zip, or an https URL of one.")],
+    sha256: Annotated[str, typer.Option(metavar="HEX", help="What the archive's sha256 must be.")] = "",
+    project: Annotated[
+        bool, typer.Option("--project", help="Keep the name in the current folder's memoryfields.toml.")
+    ] = False,
+    allow: AllowOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a field a name, by which -f and MEMORYFIELD know it; an archive is pinned by its sha256.
+
+    Every later use of the name checks the pin. The name is kept in the nearest memoryfields.toml upwards
+    from the current folder, else in your own. An archive from a URL is fetched into the cache.
+
+    \b
+    Example:
+      $ memoryfield add kitchen notes.memoryfield.zip
+      $ memoryfield search -f kitchen "what heats evenly?"
+    """
+    from ..archives import pins
+
+    with progress_bar("fetching", at_once=False, unit="bytes") as progress:
+        pinned = pins.add(name, location, sha256=sha256, allow=allow or (), project=project, progress=progress)
+    if as_json:
+        print_json(pinned.to_dict())
+        return
+    print(f"{styled(name, 1)}: {escaped(pinned.named.shown)}, {plural(pinned.pages, 'page')}")
+    if pinned.named.sha256:
+        print(f"sha256 {pinned.named.sha256}")
+    print(f"content {pinned.content_hash}")
+    say(f"kept in {pinned.named.file}")
+
+
+@app.command(cls=PlainCommand)
+def fields(
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify all: read every page, and fetch what is missing.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the names of fields: location, pages, pin, and when each was last checked.
+
+    What is wrong with one is told beside it. With --check, the exit code tells, too.
+
+    \b
+    Example:
+      $ memoryfield fields
+      $ memoryfield fields --check
+    """
+    from ..archives import pins
+
+    found = pins.listed(check=check)
+    if as_json:
+        print_json({"fields": [one.to_dict() for one in found]})
+    else:
+        for one in found:
+            _print_listed(one)
+        if not found:
+            say("no field has a name: `memoryfield add NAME LOCATION` gives one")
+    if check and (code := max((one.exit_code and (3 if one.exit_code == 3 else 1) for one in found), default=0)):
+        raise typer.Exit(code)
+
+
+def _print_listed(one: "Listed") -> None:
+    parts = [styled(escaped(one.named.name), 1), escaped(one.named.shown)]
+    if one.pages is not None:
+        parts.append(plural(one.pages, "page"))
+    elif not one.error:
+        parts.append("not fetched yet")
+    parts.append(f"sha256 {one.named.sha256[:12]}" if one.named.sha256 else "no pin")
+    parts.append(f"checked {time.strftime('%Y-%m-%d', time.gmtime(one.checked))}" if one.checked else "not checked")
+    print("  ".join(parts))
+    if one.error:
+        print(f"  {escaped(one.problem)}")
+
+
+@app.command(cls=PlainCommand)
+def remove(
+    name: Annotated[str, typer.Argument(help="The name to forget.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Forget a name; the field itself stays where it is. A copy that was fetched for it is removed.
+
+    \b
+    Example:
+      $ memoryfield remove kitchen
+    """
+    from ..archives import pins
+
+    removed = pins.remove(name)
+    if as_json:
+        print_json({"name": name, "location": removed.shown, "file": str(removed.file)})
+    else:
+        print(f"{name}: removed from {escaped(str(removed.file))}")
+
+
+@app.command(cls=PlainCommand)
+def update(
+    name: Annotated[str, typer.Argument(help="The name of an archive.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move the pin without asking.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what changed, and move nothing.")] = False,
+    allow: AllowOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look at an archive again, show what changed since it was pinned, and move the pin after a yes.
+
+    \b
+    Example:
+      $ memoryfield update kitchen --dry-run
+    """
+    from ..archives import pins
+
+    bar = ExitStack()
+
+    def accept(seen: "Update") -> bool:
+        bar.close()
+        if not as_json:
+            _print_update(seen)
+        if dry_run or yes:
+            return yes and not dry_run
+        if not sys.stdin.isatty():
+            return False
+        return agreed("Pin this one?")
+
+    with bar:
+        progress = bar.enter_context(progress_bar("fetching", at_once=False, unit="bytes"))
+        seen = pins.update(name, accept, allow=allow or (), progress=progress)
+    if as_json:
+        print_json(seen.to_dict())
+    elif not seen.is_changed:
+        print(f"{name}: unchanged, {plural(seen.pages, 'page')}, sha256 {seen.sha256}")
+    elif seen.is_moved:
+        print(f"{name}: pinned is now {seen.sha256}")
+    if seen.is_changed and not seen.is_moved and not dry_run:
+        hint = "" if sys.stdin.isatty() else "Say --yes where nobody can be asked."
+        raise RefusedError("the pin was not moved", hint=hint)
+
+
+def _print_update(seen: "Update") -> None:
+    print(f"{styled(seen.named.name, 1)}: {escaped(seen.named.shown)}, {plural(seen.pages, 'page')}")
+    print(f"pinned sha256 {seen.named.sha256 or 'none'}")
+    print(f"found  sha256 {seen.sha256}")
+    if seen.changes is None:
+        print("what was pinned is not known here any more: all of it may have changed")
+    else:
+        _print_changes(seen.changes)
+
+
+def _print_changes(changes: "Changes") -> None:
+    for kind, names in (("added", changes.added), ("removed", changes.removed), ("changed", changes.changed)):
+        for one in names[:SHOWN_CHANGES]:
+            print(f"{kind}: {escaped(one)}")
+        if len(names) > SHOWN_CHANGES:
+            print(f"{kind}: {len(names) - SHOWN_CHANGES:,} more")
+    if not any(changes):
+        print("the pages are the same; what differs is how they are packed, or an index")
