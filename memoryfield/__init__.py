@@ -12,6 +12,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from .archives.diff import Diff as Diff
     from .archives.diff import diff as diff
+    from .archives.merge import Merged as Merged
+    from .archives.merge import merge as merge
     from .archives.pack import Packed as Packed
     from .archives.pack import pack as pack
     from .archives.unpack import unpack as unpack
@@ -33,7 +35,8 @@ _HOMES = {
     "Hit": "search.result",
     "Limits": "containers.limits",
     "MemoryfieldError": "errors",
-    "Packed": "archives",
+    "Merged": "archives.merge",
+    "Packed": "archives.pack",
     "Page": "page",
     "Problem": "page",
     "SearchResult": "search.result",
@@ -41,8 +44,9 @@ _HOMES = {
     "Verified": "archives.verify",
     "Written": "field",
     "diff": "archives.diff",
-    "pack": "archives",
-    "unpack": "archives",
+    "merge": "archives.merge",
+    "pack": "archives.pack",
+    "unpack": "archives.unpack",
     "verify": "archives.verify",
 }
 

@@ -94,7 +94,7 @@ def pack(
         UsageError: the field has no pages, or no index of a wanted model.
         NotEmptyError: the file is there already.
         BrokenFieldError: the field breaks a MUST.
-        RefusedError: the archive would lie inside the field, or cannot hold the names of its files.
+        RefusedError: the archive would lie inside the field, or two names are one on many systems.
         OSError: a file cannot be read, or the archive cannot be written.
     """
     container = field.container

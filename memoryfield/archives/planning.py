@@ -44,12 +44,11 @@ def listing(container: Container, models: Sequence[str] | None, scratch: Path) -
 
     Raises:
         UsageError: the field has no pages, or no index of a wanted model.
-        RefusedError: a name that no archive can have, or two that are one on many systems.
+        RefusedError: two names that are one on many systems.
     """
     skipped = container.skipped()
     found = sorted(container.entries(), key=lambda entry: entry.name)
     indexes = candidates(container, [entry.name for entry in found if names.is_index(entry.name)], models, scratch)
-    _refuse_surrogates(item.name for item in skipped)
     left_out = dict(_skipped(container, skipped)) | dict(indexes.left_out)
     left_out |= {entry.name: reason for entry in found if (reason := _reason(entry.name))}
     entries = [entry for entry in found if entry.name not in left_out]
@@ -72,12 +71,6 @@ def _skipped(container: Container, skipped: Iterable[Skipped]) -> Iterable[tuple
     for item in skipped:
         page = nested.get(item.name) if item.reason == FOLDER else None
         yield item.name, f"{item.reason}, where nobody reads pages ({page})" if page else item.reason
-
-
-def _refuse_surrogates(given: Iterable[str]) -> None:
-    for name in given:
-        if not names.is_debris(name) and any(0xD800 <= ord(character) < 0xE000 for character in name):
-            raise RefusedError(f"the name {name!r} is not UTF-8, and no archive can have it", hint="Rename the file.")
 
 
 def _refuse_one_name(entries: list[Entry]) -> None:

@@ -14,6 +14,7 @@ import typer
 from ..containers import Limits
 from ..errors import UsageError
 from ..field import Field, locate
+from .render import say
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -49,7 +50,10 @@ def open_field(given: list[str] | None, allow: list[str] | None = None) -> Field
     Raises:
         UsageError: several are given.
     """
-    return Field.open(location_of(given), Limits.read(allow or ()))
+    opened = Field.open(location_of(given), Limits.read(allow or ()))
+    for note in opened.container.notes:
+        say(f"note: {note}")
+    return opened
 
 
 def location_of(given: list[str] | None) -> str:

@@ -35,6 +35,7 @@ COMMANDS = {
     "unpack": "sharing",
     "verify": "comparing",
     "diff": "comparing",
+    "merge": "merging",
     "add": "naming",
     "fields": "naming",
     "remove": "naming",

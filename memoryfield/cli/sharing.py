@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..errors import RefusedError, UsageError
+from ..errors import FieldNotFoundError, RefusedError, UsageError
 from ..field import Field
 from .common import AllowOption, FieldOption, JsonOption, command_group, ends_cleanly, open_field, print_json
 from .options import PlainCommand
@@ -51,7 +51,7 @@ def pack(
     Example:
       $ memoryfield pack -f notes --output notes.memoryfield.zip
     """
-    from ..archives import pack as pack_field
+    from ..archives.pack import pack as pack_field
 
     if no_index and model:
         raise UsageError("--no-index and --model contradict each other")
@@ -96,7 +96,7 @@ def _say_left_out(left_out: list[tuple[str, str]], notes: list[str]) -> None:
 
 def _show_plan(opened: Field, models: list[str] | None, as_json: bool) -> None:
     """What would be packed, a file a line; exit code 3 where it would be refused."""
-    from ..archives import plan
+    from ..archives.planning import plan
 
     planned = plan(opened, models=models)
     if as_json:
@@ -118,6 +118,9 @@ def unpack(
     archive: Annotated[Path, typer.Argument(metavar="FILE", help="The .memoryfield.zip.")],
     dest: Annotated[Path | None, typer.Argument(help="A new or empty folder; else the archive's name.")] = None,
     allow: AllowOption = None,
+    into: Annotated[
+        str, typer.Option("--into", metavar="FIELD", help="Merge it into a field that is there, as `merge` does.")
+    ] = "",
     as_json: JsonOption = False,
 ) -> None:
     """Extract an archive into a new folder, after a look at every entry.
@@ -129,7 +132,10 @@ def unpack(
     Example:
       $ memoryfield unpack notes.memoryfield.zip copy-of-notes
     """
-    from ..archives import unpack as unpack_archive
+    if into:
+        unpack_into(archive, dest, into, allow, as_json)
+        return
+    from ..archives.unpack import unpack as unpack_archive
     from ..containers import Limits
 
     limits = Limits.read(allow or ())
@@ -141,3 +147,14 @@ def unpack(
     for name, reason in unpacked.left_out:
         say(f"left out: {name} ({reason})")
     print(f"{escaped(str(unpacked.path))}: {plural(unpacked.pages, 'page')}, {size(unpacked.bytes)}")
+
+
+def unpack_into(archive: Path, dest: Path | None, field: str, allow: list[str] | None, as_json: bool) -> None:
+    """Merge an archive into a field."""
+    from .merging import merge_into
+
+    if dest is not None:
+        raise UsageError("a folder and --into exclude each other")
+    if not archive.is_file():
+        raise FieldNotFoundError(f"no archive {str(archive)!r}", hint="`memoryfield merge` also takes folders.")
+    merge_into(str(archive), [field], allow=allow, as_json=as_json)

@@ -41,6 +41,7 @@ class ArchiveContainer:
     """
 
     writable = False
+    notes = ()
 
     def __init__(
         self, location: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True, pin: Pin | None = None

@@ -1,6 +1,6 @@
 """What every container of a field can do, and the one place where names are refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
 from pathlib import Path
@@ -56,6 +56,11 @@ class Container(Protocol):
     @property
     def writable(self) -> bool:
         """Whether `write` can work."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """In plain words, what is not in order with the place itself."""
         ...
 
     def names(self) -> list[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from ..errors import FieldNotFoundError, ReadOnlyError
 from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
 from .base import FOLDER, LINK_OUT, Entry, Skipped, check_plain, digest
+from .journal import Changes, flush_folder, is_begun, is_decided, settle
 
 MANY = 20_000
 """Of so many files, a process of its own takes the fingerprint, beside what ours does next."""
@@ -43,6 +44,9 @@ class DirectoryContainer:
         self._root = Path(os.path.realpath(location))
         self._skipped: list[Skipped] = []
         self._seen = 0
+        self.notes: list[str] = []
+        if is_begun(location):
+            self._settle()
 
     @property
     def writable(self) -> bool:
@@ -76,7 +80,22 @@ class DirectoryContainer:
         return collect
 
     def renewed(self) -> DirectoryContainer:
+        if is_begun(self.location):
+            self._settle()
         return self
+
+    def _settle(self) -> None:
+        """Complete, or clear away, the changes of many files that a killed process has left behind.
+
+        What is decided is waited for. What is only begun belongs to a process at work, if the lock is held.
+        """
+        try:
+            decided = is_decided(self.location)
+            with _locked(self.location, wait=decided) as sure:
+                if decided or sure:
+                    self.notes = settle(self.location, sure)
+        except OSError as error:
+            self.notes = [f"changes of many pages were begun here: {error.strerror or error}"]
 
     def fingerprint(self) -> str:
         lines: list[str] = []
@@ -195,7 +214,7 @@ class DirectoryContainer:
                 with suppress(OSError):
                     temporary.unlink()
                 raise
-            self._flush_folder()
+            flush_folder(self.location)
 
     @staticmethod
     def _write_through(temporary: Path, data: bytes, target: Path) -> None:
@@ -207,30 +226,19 @@ class DirectoryContainer:
             file.flush()
             os.fsync(file.fileno())
 
-    def _flush_folder(self) -> None:
-        """Make the renaming itself durable, where a folder can be flushed (not on Windows)."""
-        if sys.platform == "win32":
-            return
-        with suppress(OSError):
-            handle = os.open(self.location, os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-
     def rename(self, old: str, new: str) -> None:
         source, target = self._path(old), self._path(new)
         if target.exists():
             self.entry(new)
         with self._read_only_errors():
             source.rename(target)
-            self._flush_folder()
+            flush_folder(self.location)
 
     def delete(self, name: str) -> None:
         check_plain(name)
         with self._read_only_errors():
             (self.location / name).unlink()
-            self._flush_folder()
+            flush_folder(self.location)
 
     @contextmanager
     def _read_only_errors(self) -> Iterator[None]:
@@ -247,26 +255,61 @@ class DirectoryContainer:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the folder's advisory lock, which every writing memoryfield process takes."""
-        if sys.platform == "win32":  # a folder cannot be locked there: a file beside the pages serves
-            import msvcrt
+        with _locked(self.location) as sure:
+            if is_begun(self.location):
+                self.notes = settle(self.location, sure)
+            yield
 
-            with (self.location / ".memoryfield.lock").open("ab") as file:
-                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-                try:
-                    yield
-                finally:
-                    file.seek(0)
-                    msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl
+    @contextmanager
+    def change_many(self) -> Iterator[Changes]:
+        """Hold the lock, and at its end make all changes or none; killed at any moment, likewise.
 
-            handle = os.open(self.location, os.O_RDONLY)
+        Raises:
+            PageConflictError: a file is not what it was when its change was noted.
+            RefusedError: others were begun, and cannot be completed.
+        """
+        with self.lock():
+            changes = Changes(self.location)
             try:
-                with suppress(OSError):  # some network file systems know no locks: renaming is still atomic
-                    fcntl.flock(handle, fcntl.LOCK_EX)
-                yield
-            finally:
-                os.close(handle)
+                yield changes
+                with self._read_only_errors():
+                    changes.commit()
+            except BaseException:
+                changes.abandon()
+                raise
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+@contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold a folder's lock. False, where it is held by another (and not waited for), or there are no locks."""
+    if sys.platform == "win32":  # a folder cannot be locked there: a file beside the pages serves
+        import msvcrt
+
+        with (folder / ".memoryfield.lock").open("ab") as file:
+            try:
+                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            except OSError:
+                if wait:
+                    raise
+                yield False
+                return
+            try:
+                yield True
+            finally:
+                file.seek(0)
+                msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        handle = os.open(folder, os.O_RDONLY)
+        sure = False
+        try:
+            with suppress(OSError):  # some network file systems know no locks: renaming is still atomic
+                fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+                sure = True
+            yield sure
+        finally:
+            os.close(handle)

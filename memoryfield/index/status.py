@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -127,7 +127,12 @@ def follow(container: Container, change: Literal["rename", "delete"], name: str,
     """
     if change == "rename":
         return follow_renames(container, {name: new})
-    return _in_each_index(container, lambda store: store.remove([name]))
+    return follow_deletions(container, [name])
+
+
+def follow_deletions(container: Container, names: Sequence[str]) -> list[str]:
+    """Likewise for many deletions at once."""
+    return _in_each_index(container, lambda store: store.remove(names))
 
 
 def follow_renames(container: Container, renames: Mapping[str, str]) -> list[str]:

@@ -22,8 +22,8 @@ from memoryfield.cli.main import COMMANDS
 from ..cli.support import PANS, Run, forked, memoryfield, write_page
 from ..conftest import VECTORS
 
-ARCHIVE, FIELD = "hostile.memoryfield.zip", "kitchen"
-"""What lies in the folder in which the commands are run: the archive, and a field of one page."""
+ARCHIVE, FIELD, ANOTHER = "hostile.memoryfield.zip", "kitchen", "pantry"
+"""What lies in the folder in which the commands are run: the archive, and two fields of one page."""
 
 OPENING: dict[str, list[list[str]]] = {
     "write": [["write", "new.md", "-f", ARCHIVE]],
@@ -38,10 +38,10 @@ OPENING: dict[str, list[list[str]]] = {
     "similar": [["similar", "green-tea", "-f", ARCHIVE]],
     "validate": [["validate", "-f", ARCHIVE]],
     "pack": [["pack", "-f", ARCHIVE, "-o", "copy.memoryfield.zip"]],
-    "unpack": [["unpack", ARCHIVE, "copy"]],
+    "unpack": [["unpack", ARCHIVE, "copy"], ["unpack", ARCHIVE, "--into", FIELD]],
     "verify": [["verify", ARCHIVE]],
     "diff": [["diff", ARCHIVE, FIELD], ["diff", FIELD, ARCHIVE]],
-    "merge": [["merge", ARCHIVE, "-f", FIELD], ["merge", FIELD, "-f", FIELD, "--base", ARCHIVE]],
+    "merge": [["merge", ARCHIVE, "-f", FIELD], ["merge", ANOTHER, "-f", FIELD, "--base", ARCHIVE]],
     "add": [["add", "stranger", ARCHIVE]],
 }
 """How each command is given the archive."""
@@ -111,8 +111,9 @@ def place(tmp_path: Path) -> Path:
     """A folder to run commands in, and beside it all the places where programs keep things."""
     for name in ("here", "cache", "home", "tmp"):
         (tmp_path / name).mkdir()
-    (tmp_path / "here" / FIELD).mkdir()
-    write_page(tmp_path / "here" / FIELD, "pans.md", PANS)
+    for name in (FIELD, ANOTHER):
+        (tmp_path / "here" / name).mkdir()
+        write_page(tmp_path / "here" / name, "pans.md", PANS)
     return tmp_path
 
 

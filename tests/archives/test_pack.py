@@ -19,7 +19,7 @@ import pytest
 
 from memoryfield import Field, MemoryfieldError, unpack
 from memoryfield import pack as pack_strictly
-from memoryfield.errors import NotEmptyError, RefusedError, UsageError
+from memoryfield.errors import BrokenFieldError, NotEmptyError, RefusedError, UsageError
 
 from ..support import full_disk
 
@@ -439,11 +439,14 @@ def test_an_index_that_is_behind_and_whose_model_is_not_to_be_had_is_left_out_an
 
 
 @linux_only
-def test_a_name_that_no_archive_can_have_is_refused(root: Path, target: Path) -> None:
+def test_a_name_that_no_archive_can_have_is_left_out_and_named_and_of_a_page_refused(root: Path, target: Path) -> None:
     fill(root, {"caf\udce9.jpg": b"text"})
-    with pytest.raises(RefusedError, match="caf"):
-        pack(Field.open(root), target)
-    assert not target.exists()
+    packed = pack(Field.open(root), target)
+    assert packed.left_out == [("caf\udce9.jpg", "has a name that is not UTF-8")]
+    fill(root, {"caf\udce9.md": b"text"})
+    with pytest.raises(BrokenFieldError, match="P-2"):
+        pack_strictly(Field.open(root), target, replace=True)
+    assert len(pack(Field.open(root), target, replace=True).left_out) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 100, b"SQLite format 3\x00" + b"x" * 5000])

@@ -21,7 +21,7 @@ import apsw
 import pytest
 
 from memoryfield import Field, pack, unpack
-from memoryfield.archives import plan
+from memoryfield.archives.planning import plan
 from memoryfield.containers import Limits, open_container
 from memoryfield.embedders.minilm import MiniLM
 from memoryfield.errors import BrokenFieldError, UsageError

@@ -65,6 +65,13 @@ def _beside_a_named_archive(place: Path) -> Path:
     return place
 
 
+def _beside_an_older_archive(place: Path) -> Path:
+    make_kitchen(place / "notes")
+    for name in ("team-in-may", "team"):
+        assert forked("pack", "-f", "notes", "-o", f"{name}.memoryfield.zip", cwd=place).code == 0
+    return place
+
+
 PLACES: dict[str, Callable[[Path], Path]] = {
     "": _an_empty_folder,
     "create": _an_empty_folder,
@@ -80,6 +87,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "fields": _beside_a_named_archive,
     "remove": _beside_a_named_archive,
     "update": _beside_a_named_archive,
+    "merge": _beside_an_older_archive,
 }
 """Where the examples of a command make sense; those of the others do in a field."""
 

@@ -238,7 +238,7 @@ def test_output_to_a_full_disk_is_one_line_and_a_failure(kitchen: Path, argument
 @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are Unicode there")
 @pytest.mark.parametrize(
     "arguments",
-    [["list", "--json"], ["validate"], ["search", "wok"], ["embed"], ["pack", "-o", "../x.zip"]],
+    [["list", "--json"], ["validate"], ["search", "wok"], ["embed"], ["pack", "--force", "-o", "../x.zip"]],
 )
 def test_a_file_name_that_is_not_utf8_stops_nothing(kitchen: Path, arguments: list[str]) -> None:
     (kitchen / os.fsdecode(b"caf\xe9.md")).write_text("# Coffee\n", encoding="utf-8")
