@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..containers import open_archive
 from ..containers.archive import ArchiveContainer, mtime_ns
 from ..containers.gate import MACOSX, Item
 from ..containers.limits import DEFAULT_LIMITS, Limits
 from ..containers.unpacking import OverrunError
 from ..errors import ArchiveError, NotEmptyError, UnsafeArchiveError
-from ..names import ARCHIVE_SUFFIX, is_debris, is_journal, is_page, windows_name_fault
+from ..names import is_debris, is_journal, is_page, windows_name_fault
 
 Progress = Callable[[int, int], None]
 _MANY = 32
@@ -58,6 +59,7 @@ def unpack(
     Debris and what macOS leaves behind stay out. Where all lies in one folder, that folder's content comes out.
 
     Args:
+        archive: where it lies, or the name of a field.
         dest: the folder, which must be new or empty; else the archive's name, in the current folder.
         limits: how much the archive may hold.
         progress: called with the number of files done and to do.
@@ -68,9 +70,8 @@ def unpack(
         UnsafeArchiveError: it is refused, and why.
         NotEmptyError: the folder holds something.
     """
-    source = Path(archive)
-    target = Path(dest) if dest is not None else Path(source.name.removesuffix(ARCHIVE_SUFFIX).removesuffix(".zip"))
-    container = ArchiveContainer(source, limits)
+    container = open_archive(archive, limits)
+    target = Path(container.name if dest is None else dest)
     try:
         wanted, left_out = _sorted_out(container)
         with _place(target) as temporary:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from .. import names
-from ..containers import DEFAULT_LIMITS, Limits, open_container
+from ..containers import DEFAULT_LIMITS, Limits, is_name, open_container
 from ..containers.contents import content_hash, says_something
 from ..errors import ArchiveError, HashMismatchError, UsageError
 from ..page import Page
@@ -146,7 +146,7 @@ def _located(location: str | Path, limits: Limits) -> Path:
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
         raise UsageError(f"{text!r} is a URL", hint="Download the archive, and verify the file.")
     path = Path(location)
-    if not path.is_file():  # a folder, perhaps, or the name of a field
+    if is_name(location) or not path.is_file():
         container = open_container(location, limits)
         path = container.location
         container.close()

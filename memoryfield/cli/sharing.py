@@ -115,7 +115,7 @@ def _show_plan(opened: Field, models: list[str] | None, as_json: bool) -> None:
 
 @app.command(cls=PlainCommand)
 def unpack(
-    archive: Annotated[Path, typer.Argument(metavar="FILE", help="The .memoryfield.zip.")],
+    archive: Annotated[str, typer.Argument(metavar="FILE", help="The .memoryfield.zip, or its field's name.")],
     dest: Annotated[Path | None, typer.Argument(help="A new or empty folder; else the archive's name.")] = None,
     allow: AllowOption = None,
     into: Annotated[
@@ -149,12 +149,13 @@ def unpack(
     print(f"{escaped(str(unpacked.path))}: {plural(unpacked.pages, 'page')}, {size(unpacked.bytes)}")
 
 
-def unpack_into(archive: Path, dest: Path | None, field: str, allow: list[str] | None, as_json: bool) -> None:
+def unpack_into(archive: str, dest: Path | None, field: str, allow: list[str] | None, as_json: bool) -> None:
     """Merge an archive into a field."""
+    from ..containers import is_name
     from .merging import merge_into
 
     if dest is not None:
         raise UsageError("a folder and --into exclude each other")
-    if not archive.is_file():
-        raise FieldNotFoundError(f"no archive {str(archive)!r}", hint="`memoryfield merge` also takes folders.")
-    merge_into(str(archive), [field], allow=allow, as_json=as_json)
+    if Path(archive).is_dir() and not is_name(archive):
+        raise FieldNotFoundError(f"no archive {archive!r}", hint="`memoryfield merge` also takes folders.")
+    merge_into(archive, [field], allow=allow, as_json=as_json)

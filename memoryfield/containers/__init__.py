@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import FieldNotFoundError
 from ..names import is_field_name
 from .base import Container, Entry, Skipped
 from .limits import DEFAULT_LIMITS, Limits
 
-__all__ = ["DEFAULT_LIMITS", "Container", "Entry", "Limits", "Skipped", "open_container", "place_of"]
+if TYPE_CHECKING:
+    from .archive import ArchiveContainer
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "Container",
+    "Entry",
+    "Limits",
+    "Skipped",
+    "is_name",
+    "open_archive",
+    "open_container",
+    "place_of",
+]
 
 
 def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True) -> Container:
@@ -49,11 +63,30 @@ def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, str
     )
 
 
+def open_archive(location: str | Path, limits: Limits = DEFAULT_LIMITS) -> ArchiveContainer:
+    """The archive at a location, or of a name. Raises what `open_container` does, and for a folder, too:
+
+    Raises:
+        FieldNotFoundError: it is a folder.
+    """
+    from .archive import ArchiveContainer
+
+    container = open_container(location, limits)
+    if isinstance(container, ArchiveContainer):
+        return container
+    container.close()
+    raise FieldNotFoundError(f"{str(location)!r} is a folder, and no archive")
+
+
+def is_name(location: str | Path) -> bool:
+    """Whether it is the name of a field, and not a path."""
+    if not isinstance(location, str) or not is_field_name(location):
+        return False
+    from . import registry
+
+    return registry.find(location) is not None
+
+
 def place_of(location: str | Path) -> str:
     """What is the same for two locations of one field: its name, else its path."""
-    if isinstance(location, str) and is_field_name(location):
-        from . import registry
-
-        if registry.find(location):
-            return f"name:{location}"
-    return str(Path(location).resolve())
+    return f"name:{location}" if is_name(location) else str(Path(location).resolve())

@@ -130,6 +130,25 @@ def test_a_name_does_wherever_a_field_is_given(place: Path) -> None:
     assert packed["path"] == "team.memoryfield.zip"
 
 
+def test_a_name_is_unpacked_verified_compared_and_merged(place: Path) -> None:
+    assert forked("add", "team", ARCHIVE, cwd=place).code == 0
+    (place / "team").mkdir()
+    write_page(place / "team", "other.md", "# A folder of the same name, which is not meant\n")
+    assert forked("unpack", "team", "copy", cwd=place).code == 0
+    assert forked("diff", "copy", "team", cwd=place).code == 0
+    assert f"sha256 {sha256(place)}" in forked("verify", "team", cwd=place).out
+    assert forked("merge", "team", "-f", "copy", cwd=place).code == 0
+    assert forked("unpack", "team", "--into", "copy", cwd=place).code == 0
+    assert forked("merge", "team", "-f", "./team", cwd=place).code == 0
+    assert (place / "team" / "woks.md").is_file()
+    (place / ARCHIVE).write_bytes((place / ARCHIVE).read_bytes() + b"x")
+    for arguments in (["unpack", "team", "new"], ["verify", "team"], ["diff", "copy", "team"], ["merge", "team"]):
+        run = forked(*arguments, *(["-f", "copy"] if arguments[0] == "merge" else []), cwd=place)
+        assert (run.code, run.out) == (3, ""), arguments
+        assert "`memoryfield update team --dry-run`" in run.err
+    assert not (place / "new").exists()
+
+
 def test_a_named_folder_is_written_and_validated_there(place: Path) -> None:
     assert forked("add", "team", "kitchen", cwd=place).code == 0
     elsewhere = place / "elsewhere"
