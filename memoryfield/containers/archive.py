@@ -70,6 +70,8 @@ class ArchiveContainer:
         root = self._survey.root
         skipped_once: dict[Skipped, None] = {}
         for item in self._survey.items:
+            if item.name == gate.HERE:
+                continue
             name = item.name.removeprefix(root) if root else item.name
             if root and not item.name.startswith(root):
                 first, slash, _ = item.name.partition("/")
@@ -167,7 +169,7 @@ class ArchiveContainer:
     def infos(self) -> list[tuple[str, Item]]:
         """Every entry as the directory has it, two of one name and folders included; names as those of the field."""
         root = self._survey.root
-        return [(item.name.removeprefix(root), item) for item in self._survey.items]
+        return [(item.name.removeprefix(root), item) for item in self._survey.items if item.name != gate.HERE]
 
     def entry(self, name: str) -> Entry:
         check_plain(name)

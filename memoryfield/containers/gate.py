@@ -57,6 +57,8 @@ _climbs = re.compile(r"//|/\.\.?/").search
 _EMPTY = 16
 """Packed bytes that nothing at all may take."""
 MACOSX = "__MACOSX"
+HERE = "./"
+"""The folder itself, which is nothing."""
 _MAX_SHOWN = 200
 
 
@@ -280,6 +282,8 @@ def _list(seen: Survey, data: bytes, count: int, shift: int) -> None:
             name = raw.decode()
         except UnicodeDecodeError:
             name = ""
+        if name[:2] == HERE:
+            name = _inside(name)
         item = Item(name, raw, head, flags, method, date << 16 | time, crc, packed, full, kind, at)
         items.append(item)
         extra = data[after_name : after_name + extras] if extras else b""
@@ -312,9 +316,14 @@ def _look_closer(seen: Survey, item: Item, extra: bytes, disk: int, version: int
 
 def _decode(seen: Survey, item: Item, extra: bytes) -> None:
     """Find the name of an entry whose name is not UTF-8."""
-    item.name = _unicode_path(item.raw, extra) or item.raw.decode("cp437")
+    item.name = _inside(_unicode_path(item.raw, extra) or item.raw.decode("cp437"))
     if item.raw and item.flags & _UTF8:
         seen.block(item, "S-1", "has a name that is not UTF-8, though it says so")
+
+
+def _inside(name: str) -> str:
+    """A name without the folder itself before it, as tar writes it that packs `.`."""
+    return name if name == HERE else name.removeprefix(HERE)
 
 
 def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
@@ -352,7 +361,7 @@ def _read_extra(seen: Survey, item: Item, extra: bytes) -> None:
 
 def _check_paths(seen: Survey, item: Item, extra: bytes) -> None:
     other = _unicode_path(item.raw, extra)
-    if other and other != item.name:
+    if other and _inside(other) != item.name:
         seen.block(item, "A-12", f"has a second name, {other[:_MAX_SHOWN]!r}, by which some programs know it")
     if sum(kind == _PATH_EXTRA for kind, _ in _fields(extra)) > 1:
         seen.block(item, "A-12", "has several unicode names")
@@ -440,6 +449,8 @@ def _check_names(seen: Survey) -> None:
     others: list[Item] = []
     for item in seen.items:
         kind = item.attributes >> 28
+        if item.name == HERE and not item.size and kind in (0, _FOLDER):
+            continue
         if plainly_a_page(item.name) and (kind == 0 or kind == _FILE) and not item.attributes & _DOS_FOLDER:
             if item.name in plain:
                 _tell_twice(seen, item, plain[item.name])

@@ -71,7 +71,7 @@ def names() -> Archives:
         ("backslash-host-and-share", "\\\\host\\share\\seasoning.md"),
         ("backslash-device", "\\\\?\\C:\\seasoning.md"),
         ("mixed-separators", "logs\\..\\../seasoning.md"),
-        ("a-dot", "./seasoning.md"),
+        ("a-dot-in-the-middle", "logs/./a.txt"),
         ("an-empty-folder-name", "logs//a.txt"),
         ("an-empty-name", ""),
     ):
@@ -378,7 +378,10 @@ def systems() -> Archives:
     local, listed = {"extra": times(1, SECONDS) + OWNER}, {"extra": times(1, SECONDS) + OWNER}
     tar = [streamed(item._replace(listed=listed), **local) for item in pages_and_more()]
     folder = entry("logs/", b"", time=TIME, mode=0o40755, extra=local["extra"])
-    yield "valid/a-1-of-windows-tar", make_zip(folder, *tar, entry("empty.txt", b"", time=TIME, extra=local["extra"]))
+    empty = entry("empty.txt", b"", time=TIME, extra=local["extra"])
+    yield "valid/a-1-of-windows-tar", make_zip(folder, *tar, empty)
+    here = [item._replace(name=b"./" + item.name) for item in (folder._replace(name=b""), *tar, empty)]
+    yield "valid/a-1-of-windows-tar-of-the-folder-itself", make_zip(*here)
 
 
 APPLE_DOUBLE = bytes.fromhex("0005160700020000") + b"Mac OS X        " + bytes(58)
