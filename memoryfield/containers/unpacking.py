@@ -6,32 +6,16 @@ import io
 import threading
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from .gate import DEFLATED, STORED, Item
 
-BZIP2, LZMA = 12, 14
 _CHUNK = 1 << 20
 _READ = 1 << 16
-_MAX_DICTIONARY = 64 << 20
-_ENDS_ITSELF = 0x2
-"""The flag of an entry in LZMA whose data say where they end."""
 
 
 class OverrunError(ValueError):
     """An entry holds more than it says."""
-
-
-class _Decompressor(Protocol):
-    """What bz2 and lzma offer."""
-
-    @property
-    def eof(self) -> bool: ...
-    @property
-    def needs_input(self) -> bool: ...
-    @property
-    def unused_data(self) -> bytes: ...
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
 class Source:
@@ -47,7 +31,7 @@ class Source:
         Raises:
             OverrunError: it holds more than it says.
             ValueError: it is not what its checksum and sizes say, must not be read, or is packed in an unknown way.
-            Exception: whatever zlib, bz2 and lzma raise.
+            zlib.error: its data are no deflate.
         """
         if item.blocked:
             raise ValueError(item.blocked)
@@ -68,35 +52,24 @@ class Source:
             yield self._at(item.data + place, min(_CHUNK, item.packed - place))
 
     def _inflated(self, item: Item) -> Iterator[bytes]:
+        if item.method != DEFLATED:
+            raise ValueError(f"it is packed with method {item.method}, and only deflate is read here")
+        inflater = zlib.decompressobj(-15)
         place, end = item.data, item.data + item.packed
-        inflater = _Inflater() if item.method == DEFLATED else None
-        if inflater is None:
-            inflater, place = self._other(item)
-        endless = item.method == LZMA and not item.flags & _ENDS_ITSELF
-        room = item.size if endless else item.size + 1  # to see that nothing follows
+        room = item.size + 1  # to see that nothing follows
         while not inflater.eof:
-            if endless and not room:
-                return
-            if inflater.needs_input and place >= end:
-                raise ValueError("its data are cut off")
-            packed = self._at(place, min(_READ, end - place)) if inflater.needs_input else b""
-            place += len(packed)
+            packed = inflater.unconsumed_tail
+            if not packed:
+                packed = self._at(place, min(_READ, end - place))
+                place += len(packed)
             piece = inflater.decompress(packed, min(room, _CHUNK))
-            room = room - len(piece) if endless else max(1, room - len(piece))
+            if not (packed or piece):
+                raise ValueError("its data are cut off")
+            room = max(1, room - len(piece))
             if piece:
                 yield piece
         if place < end or inflater.unused_data:
             raise ValueError("something follows its data")
-
-    def _other(self, item: Item) -> tuple[Any, int]:
-        """What reads the less common ways of packing, and where to begin."""
-        if item.method == BZIP2:
-            import bz2
-
-            return bz2.BZ2Decompressor(), item.data
-        if item.method == LZMA:
-            return _lzma(self._at(item.data, 9), item)
-        raise ValueError(f"it is packed with method {item.method}, which is not known here")
 
     def _at(self, place: int, length: int) -> bytes:
         with self._lock:
@@ -105,45 +78,6 @@ class Source:
         if len(found) != length:
             raise ValueError("the archive has become shorter")
         return found
-
-
-class _Inflater:
-    """Deflate, with what the other decompressors have."""
-
-    def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(-15)
-        self._is_full = False
-
-    @property
-    def eof(self) -> bool:
-        return self._zlib.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zlib.unused_data
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._zlib.unconsumed_tail and not self._is_full
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        made = self._zlib.decompress(self._zlib.unconsumed_tail or data, max_length)
-        self._is_full = len(made) == max_length
-        return made
-
-
-def _lzma(head: bytes, item: Item) -> tuple[_Decompressor, int]:
-    """A decompressor for LZMA as zips have it: two bytes of version, two of length, five of properties."""
-    import lzma
-
-    if head[2:4] != b"\x05\x00":
-        raise ValueError("its LZMA header is not known here")
-    rest, lc = divmod(head[4], 9)
-    pb, lp = divmod(rest, 5)
-    declared = int.from_bytes(head[5:9], "little")
-    dictionary = max(4096, min(declared, item.size, _MAX_DICTIONARY))  # more than the whole is never looked back to
-    settings = {"id": lzma.FILTER_LZMA1, "dict_size": dictionary, "lc": lc, "lp": lp, "pb": pb}
-    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[settings]), item.data + 9
 
 
 class EntryFile(io.RawIOBase):

@@ -40,7 +40,10 @@ class Soundness:
             self._thread.start()
 
     def _look(self) -> None:
-        for name in filter(names.is_index, self._container.names()):
+        listed: list[str] = []
+        with suppress(OSError):  # whoever lists the pages will tell
+            listed = self._container.names()
+        for name in filter(names.is_index, listed):
             with suppress(OSError, MemoryfieldError, apsw.Error, UnicodeDecodeError):  # will be told when it is opened
                 connection = _open(self._container, name)
                 try:

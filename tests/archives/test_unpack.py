@@ -135,8 +135,8 @@ def test_no_file_comes_out_executable_or_beyond_the_umask(tmp_path: Path, dest: 
     assert dest.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_every_compression_is_unpacked(tmp_path: Path, dest: Path, compression: int) -> None:
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_what_the_format_allows_is_unpacked(tmp_path: Path, dest: Path, compression: int) -> None:
     unpack(make_zip(tmp_path / "notes.zip", FILES, compression), dest)
     assert tree(dest) == FILES
 
@@ -375,7 +375,7 @@ HOSTILE: dict[str, Callable[[Path], str]] = {
     "above, later": with_name("sub/../../hostile.md"),
     "above, as a folder": with_name("../hostile/"),
     "dots only": with_name(".."),
-    "here": with_name("./hostile.md"),
+    "here, within": with_name("sub/./hostile.md"),
     "empty part": with_name("sub//hostile.md"),
     "backslash": with_name("..\\hostile.md"),
     "backslash in a folder": with_name("sub/a\\b.md"),
@@ -464,7 +464,7 @@ def test_a_damaged_archive_is_an_archive_error_and_leaves_nothing(archive: Path,
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damaged_data_of_every_compression_is_an_archive_error(tmp_path: Path, dest: Path, compression: int) -> None:
+def test_damaged_data_and_another_method_are_an_archive_error(tmp_path: Path, dest: Path, compression: int) -> None:
     archive = make_zip(tmp_path / "notes.zip", {"woks.md": FILES["woks.md"]}, compression)
     archive.write_bytes(patched(archive.read_bytes(), LOCAL, 30 + len("woks.md") + 12, b"\xff" * 12))
     with pytest.raises(

@@ -83,8 +83,8 @@ def archive(tmp_path: Path) -> Path:
 # reading in place
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_every_compression_is_read(tmp_path: Path, compression: int) -> None:
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_what_the_format_allows_is_read(tmp_path: Path, compression: int) -> None:
     container = ArchiveContainer(make_zip(tmp_path / "notes.zip", PAGES, compression))
     assert content_of(container) == PAGES
 
@@ -457,7 +457,7 @@ def test_a_damaged_entry_cannot_be_read_and_spoils_only_itself(archive: Path, da
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damaged_data_of_every_compression_is_an_os_error(tmp_path: Path, compression: int) -> None:
+def test_damaged_data_and_another_method_are_an_os_error(tmp_path: Path, compression: int) -> None:
     path = make_zip(tmp_path / "notes.zip", {"woks.md": b"Carbon steel heats evenly. " * 40}, compression)
     path.write_bytes(patched(path.read_bytes(), LOCAL, 30 + len("woks.md") + 12, b"\xff" * 12))
     container = ArchiveContainer(path)
@@ -487,7 +487,7 @@ def _seed(compression: int) -> bytes:
     return buffer.getvalue()
 
 
-SEEDS = [_seed(kind) for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)]
+SEEDS = [_seed(kind) for kind in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
 
 
 @settings(max_examples=250, deadline=None, derandomize=True)

@@ -372,18 +372,6 @@ def test_an_archive_that_becomes_shorter_is_an_error_and_no_crash(tmp_path: Path
         container.read("photo.jpg")
 
 
-def test_lzma_need_not_say_where_it_ends(tmp_path: Path) -> None:
-    path = tmp_path / "notes.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        archive.writestr("pans.md", PANS.data)
-    raw = bytearray(path.read_bytes())
-    for sign, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        assert raw[raw.index(sign) + place] == 2
-        raw[raw.index(sign) + place] = 0
-    path.write_bytes(raw)
-    assert content(path) == {"pans.md": PANS.data}
-
-
 # hostile to the reader itself
 
 
