@@ -25,6 +25,7 @@ _VOLATILE = (
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
     (re.compile(r"[\d,.]+ (?=s\b|pages/s|bytes|kB|MB)"), "<number> "),
     (re.compile(r"\b0\.\d\d+\b"), "<score>"),
+    (re.compile(r"\bchecked \d{4}-\d\d-\d\d"), "checked <date>"),
 )
 
 
@@ -78,8 +79,9 @@ def said(output: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The command `memoryfield` first on the PATH, and no field in the environment."""
+    """The command `memoryfield` first on the PATH, no field in the environment, and no names of the user's own."""
     cleaned = {key: value for key, value in os.environ.items() if key not in ("MEMORYFIELD", "OLLAMA_HOST")}
+    cleaned.setdefault("MEMORYFIELD_CONFIG", os.devnull)
     return {**cleaned, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "LC_ALL": "C.UTF-8"}
 
 

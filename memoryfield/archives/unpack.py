@@ -153,7 +153,7 @@ def _pieces(container: ArchiveContainer, name: str, item: Item) -> Iterator[byte
     except OverrunError:
         raise UnsafeArchiveError(f"the archive's entry {name!r} is larger than it says", entry=name) from None
     except Exception as error:  # whatever the parts raise that inflate
-        raise ArchiveError(f"the archive's entry {name!r} cannot be read from the archive: {error}") from error
+        raise ArchiveError(f"the archive's entry {name!r} cannot be read: {error}") from error
 
 
 # the place

@@ -3,6 +3,7 @@
 import sys
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -54,7 +55,8 @@ def add(
     if pinned.named.sha256:
         print(f"sha256 {pinned.named.sha256}")
     print(f"content {pinned.content_hash}")
-    say(f"kept in {pinned.named.file}")
+    file = pinned.named.file
+    say(f"kept in {file.name if file.parent == Path.cwd() else file}")
 
 
 @app.command(cls=PlainCommand)

@@ -258,7 +258,7 @@ def reading(name: str) -> Iterator[None]:
     except (MemoryfieldError, GeneratorExit):
         raise
     except Exception as error:  # whatever the parts raise that inflate
-        raise OSError(errno.EIO, f"cannot be read from the archive: {error}", name) from error
+        raise OSError(errno.EIO, f"in the archive, {error}", name) from error
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:

@@ -151,7 +151,7 @@ def _copy(container: Container, model: str, dimensions: int | None, name: str) -
     try:
         content = container.read(name)
     except OSError as error:
-        raise IndexUnreadableError(f"{name} {error.strerror or error}") from error
+        raise IndexUnreadableError(f"{name} cannot be read: {error.strerror or error}") from error
     return IndexStore.memory(model, dimensions, content, name)
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import zipfile
 from pathlib import Path
@@ -163,6 +164,18 @@ def test_nothing_is_there(place: Path) -> None:
     say(place / FILE, "team", "nowhere")
     with pytest.raises(FieldNotFoundError, match=r"no folder or archive at 'nowhere', where .* says that 'team' lies"):
         Field.open("team")
+
+
+@pytest.mark.parametrize("home", ["null", "closed"])
+def test_a_home_that_is_none_or_somebody_elses_has_no_names(
+    place: Path, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    closed = place / "closed"
+    closed.mkdir(mode=0)
+    monkeypatch.setenv("MEMORYFIELD_CONFIG", os.devnull if home == "null" else str(closed / "of" / "another"))
+    with no_privileges():
+        assert registry.read(registry.own_file()) == {}
+    closed.chmod(0o700)
 
 
 def test_a_current_folder_that_is_gone_has_no_names(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -458,12 +471,14 @@ def test_what_is_no_file_is_told_and_not_waited_for(place: Path) -> None:
 
 
 @POSIX
-def test_a_file_without_permission_is_told(place: Path) -> None:
-    say(place / FILE, "team", "notes")
-    (place / FILE).chmod(0)
-    place.parent.chmod(0o755)
-    with no_privileges(), pytest.raises(NamesFileError, match="cannot be read: Permission denied"):
-        registry.read(place / FILE)
+def test_a_file_without_permission_is_told() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # others cannot look into pytest's
+        Path(folder).chmod(0o755)
+        file = Path(folder) / FILE
+        say(file, "team", "notes")
+        file.chmod(0)
+        with no_privileges(), pytest.raises(NamesFileError, match="cannot be read: Permission denied"):
+            registry.read(file)
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="files are given away")
