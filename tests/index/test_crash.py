@@ -97,7 +97,7 @@ class Field:
 
     def change(self, *whats: str) -> None:
         """A fifth of the pages: changed, deleted, renamed; and as many new ones as are gone."""
-        for name in self.random.sample(self.names(), PAGES // 5):
+        for name in self.random.sample(names := self.names(), min(PAGES // 5, len(names))):
             what = self.random.choice(whats)
             if what == "write":
                 self.write(name)
