@@ -36,7 +36,7 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Tell what would b
 
 @app.command(cls=PlainCommand)
 def merge(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder or a .memoryfield.zip.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder, a .memoryfield.zip, or a name.")],
     field: FieldOption = None,
     base: BaseOption = "",
     ours: OursOption = False,
