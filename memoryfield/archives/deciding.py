@@ -304,6 +304,9 @@ class _Decider:
         """Which side is the newer one; none, and said, where that cannot be told."""
         from ..dates import moment_of
 
+        if conflict.kind == "two-pages":  # of which one would be lost
+            conflict.reason += ", and neither is a newer version of the other"
+            return ""
         ours = moment_of(conflict.ours.updated) if conflict.ours else None
         theirs = moment_of(conflict.theirs.updated) if conflict.theirs else None
         if ours is None or theirs is None:

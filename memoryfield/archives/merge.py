@@ -274,5 +274,5 @@ def _follow(container: Container, merged: Merged) -> list[str]:
         notes += follow_renames(container, renamed)
     new = sum(map(names.is_page, (*merged.added, *merged.taken)))
     if new and any(map(names.is_index, container.names())):
-        notes.append(f"{new:,} of the pages are not embedded yet: `memoryfield embed` does it")
+        notes.append(f"not embedded yet: {new:,} of the pages; `memoryfield embed` does it")
     return notes

@@ -22,7 +22,8 @@ from .entries import ReadOnce
 from .rows import Known, Rows, is_meant_as_index, known
 
 Progress = Callable[[int, int], None]
-Promise = Literal["", "given", "sidecar"]
+Promise = Literal["", "given", "sidecar", "pin"]
+_PROMISES = {"": "computed", "given": "as given", "sidecar": "as in the sidecar", "pin": "as pinned"}
 
 SIDECAR_SUFFIX = ".sha256"
 MAX_SIDECAR_BYTES = 1 << 20
@@ -127,7 +128,7 @@ def verify(
                 found=found,
                 hint="Do not open it; ask for it again.",
             )
-    promise: Promise = "given" if sha256 else "sidecar" if sidecar else ""
+    promise: Promise = "given" if sha256 else "sidecar" if sidecar else "pin" if is_name(location) else ""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as beside:
         hashing = None if found else beside.submit(_hash, path)
         archive = ReadOnce(path, limits, Path(folder))
@@ -217,10 +218,10 @@ def _verified(archive: ReadOnce, sha256: Callable[[], str], promise: Promise, pr
     entries = len(archive.infos())
     places = {one.place for one in (*faults, *rows)}
     checks = [
-        Check("sha256", True, {"": "computed", "given": "as given", "sidecar": "as in the sidecar"}[promise]),
+        Check("sha256", True, _PROMISES[promise]),
         Check("archive", True, "nothing in it is unsafe to open"),
         Check("entries", not damaged and complete, f"{entries:,} read to their ends, CRC-32 compared"),
-        Check("format", not faults, f"{len(must)} requirements that are a MUST, {listed:,} pages"),
+        Check("format", not faults, f"{len(must)} requirements that are a MUST, {listed:,} page{'s' * (listed != 1)}"),
         *(Check(name, name not in places, f"{count:,} rows compared") for name, count in counted),
     ]
     return Verified(

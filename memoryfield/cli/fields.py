@@ -82,7 +82,8 @@ def info(field: FieldOption = None, allow: AllowOption = None, as_json: JsonOpti
             print(f"index {escaped(index.model)}: {dimensions}, {counts}, {size(index.bytes)}")
             _print_failures(index.failures)
         if not indexes:
-            print("no index: run `memoryfield embed`")
+            how = "run `memoryfield embed`"
+            print(f"no index: {how}" if opened.container.writable else f"no index: unpack it, {how}, and pack it again")
 
 
 def _content_hash(field: Field) -> tuple[str, str]:

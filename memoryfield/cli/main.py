@@ -138,6 +138,8 @@ def run(arguments: list[str]) -> int:
         show = getattr(error, "show", None)
         if show:
             show()
+            if "unexpected extra argument" in error.format_message():
+                say("A field is named by -f: memoryfield COMMAND -f FIELD")
         else:
             say(f"error: {error.format_message()}")
         return int(error.exit_code)

@@ -82,8 +82,9 @@ def merge_into(
     dry_run: bool = False,
     allow: list[str] | None = None,
     as_json: bool = False,
+    deciding: str = "`memoryfield merge`",
 ) -> None:
-    """Merge, and tell what was done; leave with 3 where conflicts are open."""
+    """Merge, and tell what was done; leave with 3 where conflicts are open. `deciding`: what takes the strategies."""
     from contextlib import ExitStack, closing
 
     from ..archives.merge import merge as merge_fields
@@ -102,7 +103,7 @@ def merge_into(
     else:
         _print(merged, dry_run)
     if merged.conflicts:
-        _say_conflicts(merged, with_base=bool(base), strategy=strategy)
+        _say_conflicts(merged, deciding, with_base=bool(base), strategy=strategy)
         raise typer.Exit(REFUSED)
 
 
@@ -125,11 +126,11 @@ def _print(merged: Merged, dry_run: bool) -> None:
     print(f"{', '.join([*counts, f'{merged.same:,} the same'])}{'; nothing was written' if dry_run else ''}")
 
 
-def _say_conflicts(merged: Merged, *, with_base: bool, strategy: str) -> None:
+def _say_conflicts(merged: Merged, deciding: str, *, with_base: bool, strategy: str) -> None:
     for conflict in merged.conflicts:
         say(f"conflict: {conflict.filename} {conflict.reason}{_times(conflict)}")
     left = [name for name in ("ours", "theirs", "newer", "both") if name != strategy]
-    hint = f"`memoryfield merge` with --{', --'.join(left[:-1])} or --{left[-1]} decides"
+    hint = f"{deciding} with --{', --'.join(left[:-1])} or --{left[-1]} decides"
     if not with_base:
         hint += "; --base LOCATION, what both sides once were, tells who changed what"
     say(f"error: {plural(len(merged.conflicts), 'conflict')}, and nothing was written. {hint}.")

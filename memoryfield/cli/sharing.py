@@ -1,5 +1,6 @@
 """Commands on archives: pack and unpack."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -158,4 +159,5 @@ def unpack_into(archive: str, dest: Path | None, field: str, allow: list[str] | 
         raise UsageError("a folder and --into exclude each other")
     if Path(archive).is_dir() and not is_name(archive):
         raise FieldNotFoundError(f"no archive {archive!r}", hint="`memoryfield merge` also takes folders.")
-    merge_into(archive, [field], allow=allow, as_json=as_json)
+    command = f"`memoryfield merge {shlex.quote(archive)} -f {shlex.quote(field)}`"
+    merge_into(archive, [field], allow=allow, as_json=as_json, deciding=command)

@@ -28,7 +28,7 @@ def make_hit(
     ask: Ask,
     notes: list[str],
 ) -> Hit | None:
-    """A page with its snippet; None where it has gone since. What is wrong with it is noted.
+    """A page with its snippet; None where it has gone since, or cannot be read. What is wrong with it is noted.
 
     Args:
         telling: the query's terms with their weights.
@@ -36,7 +36,10 @@ def make_hit(
     name = scored.filename
     try:
         page = Page(name, container.read(name))
-    except (OSError, PageNameError):  # gone since, or never there: other tools write names, too
+    except (FileNotFoundError, PageNameError):  # gone since, or never there: other tools write names, too
+        return None
+    except OSError as error:
+        notes.append(f"{name} answers, too, and cannot be read: {error.strerror or error}")
         return None
     if known := _known_frontmatter(store, page):
         page.take_frontmatter(known)

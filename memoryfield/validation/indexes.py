@@ -179,12 +179,14 @@ def _rows(connection: apsw.Connection, name: str, container: Container, hashes: 
     gone: list[str] = []
     stale: list[str] = []
     missing = {page for page, digest in hashes.items() if digest}
+    there = set(container.names())
     sql = "SELECT filename, sha256_hash, CASE typeof(embedding) WHEN 'blob' THEN length(embedding) END FROM pages"
     for page, digest, length in connection.execute(sql):
         lengths[length] += 1
         missing.discard(page)
-        if page not in hashes:
-            gone.append(page if isinstance(page, str) else f"one named {page!r}")
+        if page not in hashes:  # one that is there could not be read: others tell
+            if page not in there:
+                gone.append(page if isinstance(page, str) else f"one named {page!r}")
         elif hashes[page] != digest:
             stale.append(page)
     yield from _lengths(name, lengths)

@@ -84,4 +84,4 @@ def unread(container: Container) -> list[str]:
     if not container.is_readable:
         return ["no page was read: what the archive lists is not certain, or too much"]
     count = sum(map(names.is_page, container.blocked()))
-    return [f"{count:,} of the pages were not read: they cannot be trusted, or are too large"] if count else []
+    return [f"not read: {count:,} of the pages, which cannot be trusted, or are too large"] if count else []

@@ -225,7 +225,9 @@ def test_one_name_and_two_uuids_are_two_pages(fields: Fields) -> None:
     assert fields.merge(ours, theirs)[1].conflicts[0].kind == "two-pages"
     assert fields.merge(ours, theirs, resolve="ours")[0] == ours
     assert fields.merge(ours, theirs, resolve="theirs")[0] == theirs
-    assert fields.merge(ours, theirs, resolve="newer")[0] == theirs
+    unchanged, merged = fields.merge(ours, theirs, resolve="newer")
+    assert unchanged == ours
+    assert "neither is a newer version of the other" in merged.conflicts[0].reason
     found, _ = fields.merge(ours, theirs, resolve="both")
     assert found["woks.md"] == OLD
     assert Page("", found["woks-2.md"]).uuid == V, "it is the page that it was (F-12)"

@@ -54,6 +54,17 @@ def fields(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+def test_a_page_of_an_embedded_archive_that_cannot_be_read_is_told(fields: list[Path], mode: str) -> None:
+    with Field.open(fields[0]) as field:
+        place = pack(field, fields[0].parent / "k.memoryfield.zip", store=True).path
+    place.write_bytes(place.read_bytes().replace(b"carbon steel heats", b"carbon steel HEATS", 1))
+    with Field.open(place) as field:
+        found = field.search("carbon steel wok", mode=mode, min_score=0)
+    assert "woks.md" not in [hit.filename for hit in found.results]
+    assert "woks.md answers, too, and cannot be read: in the archive, its checksum is wrong" in found.notes
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
 def test_a_score_is_the_same_in_one_field_and_among_several(fields: list[Path], mode: str) -> None:
     alone = {}
     for location in fields:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import sqlite3
 import struct
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -93,6 +94,17 @@ def test_our_own_index_is_no_fault_and_the_next_change_is_told(folder: Path) -> 
     assert "a.md, c.md" in found[0].message
     assert "b.md" in found[1].message
     assert told(check(packed(folder), select="X,R-8")) == [f"{MINILM} warning X-8", f"{MINILM} warning X-9"]
+
+
+def test_the_row_of_a_page_that_cannot_be_read_is_not_of_one_that_is_gone(folder: Path) -> None:
+    make(folder / NOMIC, *GOOD)
+    place = packed(folder)
+    with zipfile.ZipFile(place) as archive:
+        at = archive.getinfo("a.md").header_offset + 40
+    raw = bytearray(place.read_bytes())
+    raw[at] ^= 1
+    place.write_bytes(raw)
+    assert told(check(place, select="A-1,X-8,X-9")) == ["a.md error A-1"]
 
 
 def test_looking_changes_nothing(folder: Path) -> None:
