@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +17,7 @@ from ..containers.contents import content_hash, says_something
 from ..errors import NotEmptyError, ReadOnlyError, RefusedError, UsageError
 from .filling import Filling
 from .planning import listing
+from .scratch import NOT_ALLOWED, new_folder, remove_dead
 from .zipping import ZipWriter
 
 if TYPE_CHECKING:
@@ -113,6 +112,7 @@ def pack(
             os.fsync(file.fileno())
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
+        _check_target(container, target, replace)  # it took a while
         archive.replace(target)
         if sidecar:
             _write_sidecar(folder / "sidecar", beside, digest, target.name)
@@ -151,16 +151,15 @@ def _check_target(container: Container, target: Path, replace: bool) -> None:
 @contextmanager
 def _scratch(target: Path) -> Iterator[Path]:
     """A folder beside the target for what is not finished; gone afterwards."""
-    folder = target.with_name(f".memoryfield-{secrets.token_hex(8)}.tmp")
+    remove_dead(target.parent, target)
+    ours = [str(target), str(target.parent / ".memoryfield-")]
     try:
-        folder.mkdir(mode=0o700)
-        yield folder
-    except PermissionError as error:
-        if not str(error.filename or target).startswith((str(folder), str(target))):
+        with new_folder(target.parent, target, mode=0o700) as folder:
+            yield folder
+    except OSError as error:
+        if error.errno not in NOT_ALLOWED or not str(error.filename or target).startswith(tuple(ours)):
             raise  # a file of the field
         raise ReadOnlyError(f"cannot write in {str(target.parent)!r}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _write_sidecar(temporary: Path, path: Path, digest: str, name: str) -> None:

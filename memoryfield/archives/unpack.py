@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,10 +16,13 @@ from ..containers.archive import ArchiveContainer, mtime_ns
 from ..containers.gate import MACOSX, Item
 from ..containers.limits import DEFAULT_LIMITS, Limits
 from ..containers.unpacking import OverrunError
-from ..errors import ArchiveError, NotEmptyError, UnsafeArchiveError
+from ..errors import ArchiveError, NotEmptyError, ReadOnlyError, UnsafeArchiveError
 from ..names import is_debris, is_journal, is_page, windows_name_fault
+from .scratch import NOT_ALLOWED, new_folder, remove_dead
 
 Progress = Callable[[int, int], None]
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+"""Errors of a folder that cannot get its name, since something has it."""
 _MANY = 32
 """Beyond so many files, one flush of all that the system holds is quicker than one for each."""
 
@@ -69,6 +70,7 @@ def unpack(
         ArchiveError: it is no readable zip, or an entry is damaged.
         UnsafeArchiveError: it is refused, and why.
         NotEmptyError: the folder holds something.
+        ReadOnlyError: it cannot be made there.
     """
     container = open_archive(archive, limits)
     target = Path(container.name if dest is None else dest)
@@ -163,34 +165,37 @@ def _pieces(container: ArchiveContainer, name: str, item: Item) -> Iterator[byte
 def _place(target: Path) -> Iterator[Path]:
     """A new folder, to be filled; then it gets the target's name, or where anything fails, it is gone.
 
-    Its name tells which place it is meant for, and while it is being filled it is locked: what a killed
-    process left behind for the same place is known by being unlocked, and is removed.
-
     Raises:
         NotEmptyError: the target holds something, or is a file.
+        ReadOnlyError: it cannot be made there.
     """
     if target.exists() and not target.is_dir():
         raise NotEmptyError(f"{str(target)!r} is a file", hint="Choose a new or an empty folder.")
     there = target.is_dir()
     inside = there and _stays(target)
     parent = target if inside else (target.resolve() if there else target).parent
-    tag = f".memoryfield-{hashlib.sha256(target.resolve().name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}-"
     for folder in (target, parent):
-        _remove_dead(folder, tag)
+        remove_dead(folder, target)
     if there and any(target.iterdir()):
-        raise NotEmptyError(f"{str(target)!r} is not empty", hint="Choose a new or an empty folder.")
+        raise _not_empty(target)
     above = [folder for folder in target.parents if not folder.exists()]
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with _new_folder(parent, tag) as temporary:
+        with new_folder(parent, target) as temporary:
             yield temporary
             _put(temporary, target, inside=inside, there=there)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             for folder in above:
                 folder.rmdir()
+        if isinstance(error, OSError) and error.errno in NOT_ALLOWED:
+            raise ReadOnlyError(f"cannot write in {str(target.parent)!r}: {error.strerror}") from error
         raise
     _flush_folder(target.parent)
+
+
+def _not_empty(target: Path) -> NotEmptyError:
+    return NotEmptyError(f"{str(target)!r} is not empty", hint="Choose a new or an empty folder.")
 
 
 def _stays(target: Path) -> bool:
@@ -209,7 +214,12 @@ def _put(temporary: Path, target: Path, *, inside: bool, there: bool) -> None:
         temporary.chmod(place.stat().st_mode & 0o7777)
         if sys.platform == "win32":
             place.rmdir()  # where a folder cannot take an empty one's place
-    temporary.rename(place)
+    try:
+        temporary.rename(place)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            raise _not_empty(target) from error  # another process was quicker
+        raise
 
 
 def _move_content(temporary: Path, target: Path) -> None:
@@ -221,55 +231,6 @@ def _move_content(temporary: Path, target: Path) -> None:
         for item in moved:
             item.rename(temporary / item.name)
         raise
-
-
-@contextmanager
-def _new_folder(parent: Path, tag: str) -> Iterator[Path]:
-    """A folder of a new name, locked; whatever happens, it is gone in the end."""
-    handle = None
-    while True:
-        folder = parent / f"{tag}{secrets.token_hex(4)}.tmp"
-        folder.mkdir()
-        if sys.platform == "win32" or (handle := _lock(folder)) is not None:
-            break
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
-
-
-def _lock(folder: Path) -> int | None:
-    """The lock of a folder that is still there; None if another process has it, or has removed it."""
-    import fcntl
-
-    try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(handle), folder.lstat()):
-            return handle
-    except BlockingIOError:
-        pass
-    except OSError:
-        if folder.is_dir():
-            return handle  # some network file systems know no locks
-    os.close(handle)
-    return None
-
-
-def _remove_dead(parent: Path, tag: str) -> None:
-    """Remove what killed processes left behind for this place. Windows locks no folders: there it stays."""
-    if sys.platform == "win32" or not parent.is_dir():
-        return
-    for folder in parent.glob(f"{tag}*.tmp"):
-        handle = _lock(folder)
-        if handle is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(handle)
 
 
 def _flush_folder(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The command line: arguments in, rendering out, no logic of its own."""
 
+import contextlib
 import gc
 import os
 import sys
@@ -18,5 +19,6 @@ def entry() -> None:
     except SystemExit as ending:
         # All is written and closed. Taking down the interpreter with its libraries, object by
         # object, would take longer than a keyword search.
-        sys.stderr.flush()
+        with contextlib.suppress(OSError):
+            sys.stderr.flush()
         os._exit(ending.code if isinstance(ending.code, int) else 1)

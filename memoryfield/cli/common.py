@@ -2,10 +2,7 @@
 
 import json
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,21 +82,6 @@ def _locations(given: list[str] | None) -> list[str]:
     if given and not all(given):
         raise UsageError("a field's location is empty", hint="Is a variable not set?")
     return given or [locate(None, os.environ.get("MEMORYFIELD"), Path())]
-
-
-@contextmanager
-def ends_cleanly() -> Iterator[None]:
-    """While this goes on, being asked to end (SIGTERM) cleans up, as Ctrl-C does."""
-
-    def end(number: int, frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the cleaning up is not interrupted
-        raise KeyboardInterrupt
-
-    former = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 def agreed(question: str) -> bool:

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -53,7 +54,7 @@ def diff(
 
     limits = Limits.read(allow or ())
     with _opened(a, limits) as field_a, _opened(b, limits) as field_b:
-        with progress_bar("comparing", at_once=False) as progress:
+        with _readable(), progress_bar("comparing", at_once=False) as progress:
             found = compare(field_a, field_b, progress=progress)
         if as_json:
             print_json(found.to_dict())
@@ -120,15 +121,22 @@ def _print_verified(found: "Verified") -> None:
 
 
 def _opened(location: str, limits: Limits) -> Field:
-    """A field to be compared. One that cannot be read is wrong usage: exit 1 says that two fields differ."""
+    """A field to be compared."""
     if not location:
         raise UsageError("a field's location is empty", hint="Is a variable not set?")
-    try:
+    with _readable(location):
         return Field.open(location, limits)
+
+
+@contextmanager
+def _readable(location: str = "") -> Iterator[None]:
+    """A field that cannot be read is wrong usage: exit 1 says that two fields differ."""
+    try:
+        yield
     except ArchiveError as error:
         raise UsageError(error.message, hint=error.hint) from error
     except OSError as error:
-        raise UsageError(f"{location}: {error.strerror or error}") from error
+        raise UsageError(f"{location or error.filename}: {error.strerror or error}") from error
 
 
 def _print_changes(found: "Diff") -> None:

@@ -125,9 +125,23 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _end_cleanly() -> None:
+    """Being asked to end, or left by the terminal, cleans up as Ctrl-C does, unless that is to be ignored (nohup)."""
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough: the cleaning up is not interrupted
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows knows no SIGHUP
+        if number and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, end)
+
+
 def run(arguments: list[str]) -> int:
     """Run one command; whatever happens, one clear line and an exit code."""
     try:
+        _end_cleanly()
         group = get_group(app)
         with group.make_context("memoryfield", arguments) as context:
             group.invoke(context)

@@ -13,8 +13,13 @@ _UNSAFE_IN_TEXT = re.compile(r"(?![\n\t])" + _UNSAFE.pattern)
 
 
 def say(message: str) -> None:
-    """One line on standard error."""
-    print(escaped(message), file=sys.stderr, flush=True)
+    """One line on standard error. A disk that is full, or a terminal that is gone, stops no command."""
+    try:
+        print(escaped(message), file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
 
 
 def escaped(text: str) -> str:

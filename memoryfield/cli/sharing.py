@@ -8,7 +8,7 @@ import typer
 
 from ..errors import FieldNotFoundError, RefusedError, UsageError
 from ..field import Field
-from .common import AllowOption, FieldOption, JsonOption, command_group, ends_cleanly, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import escaped, plural, say, size
@@ -59,11 +59,11 @@ def pack(
     models = [] if no_index else model or None
     with open_field(field, allow) as opened:
         if dry_run:
-            _show_plan(opened, models, as_json)
+            _show_plan(opened, models, as_json, force=force)
             return
         if output is None and opened.location.resolve() == Path.cwd():
             output = Path.cwd().parent
-        with ends_cleanly(), progress_bar("packing", at_once=False) as progress:
+        with progress_bar("packing", at_once=False) as progress:
             packed = pack_field(
                 opened,
                 output,
@@ -95,7 +95,7 @@ def _say_left_out(left_out: list[tuple[str, str]], notes: list[str]) -> None:
         say(f"note: {note}")
 
 
-def _show_plan(opened: Field, models: list[str] | None, as_json: bool) -> None:
+def _show_plan(opened: Field, models: list[str] | None, as_json: bool, *, force: bool) -> None:
     """What would be packed, a file a line; exit code 3 where it would be refused."""
     from ..archives.planning import plan
 
@@ -108,9 +108,9 @@ def _show_plan(opened: Field, models: list[str] | None, as_json: bool) -> None:
             print(f"{file.time}  {size(file.bytes):>12}  {escaped(file.name)}")
         for fault in planned.faults:
             say(str(fault))
-        if planned.faults:
+        if planned.faults and not force:
             say("it would be refused: see `memoryfield validate`, or use --force")
-    if planned.faults:
+    if planned.faults and not force:
         raise typer.Exit(RefusedError.exit_code)
 
 
@@ -140,7 +140,7 @@ def unpack(
     from ..containers import Limits
 
     limits = Limits.read(allow or ())
-    with ends_cleanly(), progress_bar("unpacking", at_once=False, unit="files") as progress:
+    with progress_bar("unpacking", at_once=False, unit="files") as progress:
         unpacked = unpack_archive(archive, dest, limits=limits, progress=progress)
     if as_json:
         print_json(unpacked.to_dict())

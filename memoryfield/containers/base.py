@@ -1,5 +1,6 @@
 """What every container of a field can do, and the one place where names are refused."""
 
+import errno
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
@@ -8,6 +9,9 @@ from typing import NamedTuple, Protocol
 
 from ..errors import PageNameError
 from ..names import plain_name_fault
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk that has no room, or not for so large a file."""
 
 
 class Entry(NamedTuple):
@@ -138,6 +142,12 @@ def check_plain(name: str) -> None:
     """
     if fault := plain_name_fault(name):
         raise PageNameError(f"the name {name!r} {fault}", hint="Give the plain name of a page in the field.")
+
+
+def say_where(error: BaseException, folder: Path) -> None:
+    """Name the folder in the error of a full disk, which a system gives without the file that it wrote."""
+    if isinstance(error, OSError) and error.errno in DISK_FULL and error.filename is None:
+        error.filename = str(folder)
 
 
 def digest(kind: str, lines: list[str]) -> str:

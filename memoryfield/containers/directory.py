@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ..errors import FieldNotFoundError, ReadOnlyError
 from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
-from .base import FOLDER, LINK_OUT, Entry, Skipped, check_plain, digest
+from .base import FOLDER, LINK_OUT, Entry, Skipped, check_plain, digest, say_where
 from .journal import Changes, flush_folder, is_begun, is_decided, settle
 
 MANY = 20_000
@@ -249,6 +249,7 @@ class DirectoryContainer:
             raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
         except OSError as error:
             if error.errno != 30:  # EROFS: a file system mounted read-only
+                say_where(error, self.location)
                 raise
             raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
 
@@ -274,8 +275,9 @@ class DirectoryContainer:
                 yield changes
                 with self._read_only_errors():
                     changes.commit()
-            except BaseException:
+            except BaseException as error:
                 changes.abandon()
+                say_where(error, self.location)
                 raise
 
     def close(self) -> None:

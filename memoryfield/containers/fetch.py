@@ -8,7 +8,6 @@ What an archive is worth is not decided here, but by its sha256 and by whoever o
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -20,6 +19,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ..errors import FetchError, HashMismatchError, RefusedError
 from ..names import ARCHIVE_SUFFIX
+from .base import DISK_FULL, say_where
 from .directory import DirectoryContainer
 from .folders import CACHE_VARIABLE, cache_folder
 
@@ -202,8 +202,9 @@ def _fetch(url: str, part: _Part, most: int, progress: Progress | None) -> str:
         with httpx.Client(timeout=timeout, headers=headers, mounts=mounts) as client:
             _attempts(client, address, part, most, progress)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in DISK_FULL:
             part.drop()
+        say_where(error, part.path.parent)
         raise
     return sha256_of(part.path)
 

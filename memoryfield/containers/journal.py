@@ -104,10 +104,18 @@ class Changes:
             if _digest(self._folder / change.name) != change.before:
                 raise PageConflictError(f"{change.name} has changed meanwhile; nothing was written", hint="Try again.")
         plan = self._stage / f"{_PLAN}{draft.stat().st_ino}"
-        draft.rename(plan)  # from here on all is decided
-        flush_folder(self._stage)
         try:
-            _carry_out(self._folder, plan, self._changes, checked=True)
+            draft.rename(plan)  # from here on all is decided
+            flush_folder(self._stage)
+            self._complete(plan, checked=True)
+        except KeyboardInterrupt:
+            if plan.exists():  # and is not left half-made
+                self._complete(plan)
+            raise
+
+    def _complete(self, plan: Path, *, checked: bool = False) -> None:
+        try:
+            _carry_out(self._folder, plan, self._changes, checked=checked)
         except OSError as error:
             raise ContainerError(
                 f"the changes in {str(self._folder)!r} are decided, but not complete: {error.strerror or error}",

@@ -55,7 +55,10 @@ def drop(named: Named) -> None:
 
 def _change(file: Path, change: Callable[[Any], None], name: str, before: Named | None) -> None:
     """Change the table of fields, under a lock, and put the file in its place."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ReadOnlyError(f"{str(file)!r} cannot be written: {error.strerror}") from None
     target = _target(file)
     folder = DirectoryContainer(target.parent)
     with folder.lock():

@@ -24,7 +24,7 @@ from memoryfield import Field, pack, unpack
 from memoryfield.archives.planning import plan
 from memoryfield.containers import Limits, open_container
 from memoryfield.embedders.minilm import MiniLM
-from memoryfield.errors import BrokenFieldError, UsageError
+from memoryfield.errors import BrokenFieldError, NotEmptyError, UsageError
 from memoryfield.index.files import open_index
 from memoryfield.index.sync import CLOCK_SLACK_NS, look
 
@@ -453,3 +453,37 @@ def test_a_signal_leaves_the_old_archive_and_nothing_else(kitchen: Path, tmp_pat
         process.communicate(timeout=30)
     assert process.returncode != 0
     assert {path.name: path.read_bytes() for path in target.parent.iterdir()} == {"a.zip": b"the old archive"}
+
+
+@posix_only
+def test_what_a_killed_pack_left_behind_is_gone_after_the_next(kitchen: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    target = tmp_path / "out" / "a.zip"
+    script = (
+        "import sys, time; from memoryfield.archives import filling\n"
+        "def slow(self): print('x', flush=True); time.sleep(60)\n"
+        "filling.Filling._tell = slow\n"
+        "from memoryfield import Field, pack; pack(Field.open(sys.argv[1]), sys.argv[2])"
+    )
+    command = [sys.executable, "-c", script, str(kitchen), str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (scratch,) = target.parent.iterdir()
+        pack(Field.open(kitchen), target)
+        assert set(target.parent.iterdir()) == {scratch, target}  # of one that is at work
+        process.kill()
+    pack(Field.open(kitchen), target, replace=True)
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_an_archive_that_came_into_being_meanwhile_is_not_written_over(kitchen: Path, tmp_path: Path) -> None:
+    target = tmp_path / "a.zip"
+
+    def progress(done: int, total: int) -> None:
+        target.write_bytes(b"theirs")
+
+    with pytest.raises(NotEmptyError, match="exists already"):
+        pack(Field.open(kitchen), target, progress=progress)
+    assert target.read_bytes() == b"theirs"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.zip", kitchen.name}

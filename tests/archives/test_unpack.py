@@ -24,9 +24,16 @@ from hypothesis import strategies as st
 
 from memoryfield import Field, MemoryfieldError, pack, unpack
 from memoryfield.containers import Limits
-from memoryfield.errors import ArchiveError, FieldNotFoundError, NotEmptyError, RefusedError, UnsafeArchiveError
+from memoryfield.errors import (
+    ArchiveError,
+    FieldNotFoundError,
+    NotEmptyError,
+    ReadOnlyError,
+    RefusedError,
+    UnsafeArchiveError,
+)
 
-from ..support import full_disk
+from ..support import full_disk, no_privileges
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 
@@ -503,8 +510,9 @@ def test_whatever_bytes_an_archive_has_it_is_unpacked_or_an_error_of_ours_and_le
 def test_a_full_disk_leaves_nothing(archive: Path, place: str) -> None:
     (archive.parent / "empty").mkdir()
     before = tree(archive.parent)
-    with full_disk(300), pytest.raises(OSError, match="too large"):
+    with full_disk(300), pytest.raises(OSError, match="too large") as told:
         unpack(archive, archive.parent / place)
+    assert told.value.filename == str(archive.parent)
     assert tree(archive.parent) == before
 
 
@@ -619,3 +627,28 @@ def test_a_move_that_fails_half_way_is_taken_back(archive: Path, dest: Path, mon
     with pytest.raises(OSError, match="space"):
         unpack(archive, ".")
     assert tree(dest) == {}
+
+
+@posix_only
+@pytest.mark.parametrize("place", ["copy", "new/copy"])
+def test_a_folder_that_cannot_be_written_is_told(archive: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(archive.parent)
+    archive.parent.chmod(0o555)
+    with no_privileges(), pytest.raises(ReadOnlyError, match="cannot write in"):
+        unpack(archive.name, place)
+
+
+@pytest.mark.parametrize("made", ["before", "meanwhile"])
+def test_a_folder_that_another_process_fills_meanwhile_is_left_alone(archive: Path, dest: Path, made: str) -> None:
+    if made == "before":
+        dest.mkdir()
+
+    def fill(done: int, total: int) -> None:
+        if done == total:
+            dest.mkdir(exist_ok=True)
+            (dest / "theirs.md").write_bytes(b"theirs")
+
+    with pytest.raises(NotEmptyError, match="is not empty"):
+        unpack(archive, dest, progress=fill)
+    assert {item.name for item in archive.parent.iterdir()} == {archive.name, dest.name}
+    assert tree(dest) == {"theirs.md": b"theirs"}

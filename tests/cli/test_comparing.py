@@ -14,6 +14,7 @@ import pytest
 from memoryfield.cli.render import size
 from memoryfield.validation import requirements
 
+from ..support import no_privileges
 from .support import (
     INDEX,
     WOKS,
@@ -169,6 +170,21 @@ def test_what_cannot_be_compared_is_wrong_usage(kitchen: Path, tmp_path: Path, a
     run = forked("diff", *arguments, cwd=tmp_path)
     assert (run.code, run.out) == (2, "")
     assert told in run.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are not those of POSIX")
+def test_a_folder_that_cannot_be_read_is_not_a_difference(
+    kitchen: Path, changed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked("diff", kitchen, changed)  # all modules are loaded
+    changed.chmod(0)
+    monkeypatch.chdir(kitchen)  # above it, nobody may pass
+    kitchen.parent.chmod(0o755)
+    with no_privileges():
+        run = forked("diff", ".", "../changed")
+    changed.chmod(0o755)
+    assert (run.code, run.out) == (2, "")
+    assert run.err == "error: ../changed: Permission denied\n"
 
 
 def test_it_runs_in_a_process_of_its_own(kitchen: Path, changed: Path) -> None:

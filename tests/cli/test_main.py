@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from memoryfield import __version__
 
 from .support import INDEX, command, environment, forked, make_kitchen, memoryfield, write_page
 
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 HEAVY = {"numpy", "onnxruntime", "tokenizers", "httpx", "ollama", "rich.table", "apsw", "yaml", "pydantic"}
 
 
@@ -232,6 +234,25 @@ def test_output_to_a_full_disk_is_one_line_and_a_failure(kitchen: Path, argument
     assert os.strerror(errno.ENOSPC) in talk[0]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["diff", "kitchen", "other"], 1), (["search", "-f", "kitchen", "wok"], 0), (["diff", "kitchen", "none"], 2)],
+)
+def test_talk_that_a_full_disk_swallows_changes_nothing(kitchen: Path, arguments: list[str], code: int) -> None:
+    write_page(make_kitchen(kitchen.parent / "other"), "new.md", "# New\n")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command(*arguments),
+            cwd=kitchen.parent,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=full,
+            check=False,
+        )
+    assert (done.returncode, bool(done.stdout)) == (code, code < 2)
+
+
 # Odd places
 
 
@@ -294,3 +315,58 @@ def test_a_page_that_cannot_be_read_spoils_only_itself(
         assert "woks.md" in run.out
     if spoil is _cannot_read and arguments[0] != "list":
         assert "pans" in run.out + run.err
+
+
+# Being ended
+
+
+ENDED = {
+    "write": ["write", "-f", "kitchen", "new.md"],
+    "merge": ["merge", "other", "-f", "kitchen"],
+    "add": ["add", "--project", "notes", "other"],
+}
+
+
+@posix_only
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGINT"])
+@pytest.mark.parametrize("name", ENDED)
+def test_a_command_that_is_asked_to_end_leaves_nothing_half_made(kitchen: Path, name: str, number: str) -> None:
+    place = kitchen.parent
+    make_kitchen(place / "other")
+    write_page(place / "other", "new.md", "# New\n")
+    write_page(kitchen, "bare.md", "# Bare\n")
+    before = sorted(path.relative_to(place) for path in place.rglob("*"))
+    slow = (
+        "import os, sys, time\n"
+        "def slow(*_): print('x', flush=True); time.sleep(0.7)\n"
+        "os.fsync = slow\n"
+        "from memoryfield.cli import entry; entry()"
+    )
+    told = [sys.executable, "-c", slow, *ENDED[name]]
+    with subprocess.Popen(
+        told, cwd=place, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"# New\n")
+        process.stdin.close()
+        assert process.stdout.readline() == b"x\n"
+        process.send_signal(getattr(signal, number))
+        process.wait(30)
+        assert process.stderr
+        assert (process.returncode, process.stderr.read()) == (130, b"interrupted\n")
+    assert sorted(path.relative_to(place) for path in place.rglob("*")) == before
+
+
+@posix_only
+def test_a_command_that_is_not_to_mind_the_terminal_goes_on(kitchen: Path) -> None:
+    slow = (
+        "import os, signal; from memoryfield import field; really = field.Field.open\n"
+        "def late(*given): os.kill(os.getpid(), signal.SIGHUP); return really(*given)\n"
+        "field.Field.open = late\n"
+        "from memoryfield.cli import entry; entry()"
+    )
+    told = [sys.executable, "-c", slow, "list", "-f", str(kitchen)]
+    ignored = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731 - as nohup does
+    done = subprocess.run(told, capture_output=True, env=environment(), preexec_fn=ignored, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -122,6 +122,10 @@ def test_a_field_that_breaks_a_must_is_packed_by_force_alone(kitchen: Path, tmp_
     dry = forked("pack", "-f", "kitchen", "--dry-run", cwd=tmp_path)
     assert dry.code == 3
     assert "dates.md:3" in dry.err
+    forced = forked("pack", "-f", "kitchen", "--dry-run", "--force", cwd=tmp_path)
+    assert forced.code == 0
+    assert "dates.md:3" in forced.err
+    assert "refused" not in forced.err
     assert forked("pack", "-f", "kitchen", "--force", cwd=tmp_path).code == 0
 
 

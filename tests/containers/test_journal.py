@@ -16,7 +16,7 @@ import pytest
 
 from memoryfield.containers import open_container
 from memoryfield.containers.directory import DirectoryContainer
-from memoryfield.containers.journal import STAGE
+from memoryfield.containers.journal import STAGE, is_decided
 from memoryfield.errors import ContainerError, PageConflictError, PageNameError, RefusedError
 
 from ..support import full_disk, no_privileges
@@ -258,6 +258,27 @@ def test_a_link_in_the_place_of_the_stage_is_not_followed(tmp_path: Path) -> Non
     (folder / STAGE).symlink_to(tmp_path / "elsewhere")
     assert DirectoryContainer(folder).read("woks.md") == b"old"
     assert (tmp_path / "elsewhere").is_dir()
+
+
+@pytest.mark.parametrize("doing", ["rename", "replace", "unlink"])
+def test_what_is_decided_is_completed_though_it_is_interrupted(
+    tmp_path: Path, doing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path / "field")
+    really = getattr(Path, doing)
+
+    def interrupted(self: Path, *given: object, **options: object) -> object:
+        done = really(self, *given, **options)
+        if (tmp_path / "field" / STAGE).exists() and is_decided(tmp_path / "field"):
+            monkeypatch.setattr(Path, doing, really)
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(Path, doing, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        change_there(tmp_path / "field")
+    assert content(tmp_path / "field") == AFTER
+    assert not (tmp_path / "field" / STAGE).exists()
 
 
 @posix_only

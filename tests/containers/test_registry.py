@@ -634,6 +634,13 @@ def test_a_folder_that_cannot_be_written_is_told(place: Path) -> None:
 
 
 @POSIX
+def test_a_folder_that_cannot_be_made_is_told(place: Path) -> None:
+    place.chmod(0o555)
+    with no_privileges(), pytest.raises(ReadOnlyError, match=r"memoryfields.toml' cannot be written: Permission"):
+        registering.put(new(Path("config", FILE)))
+
+
+@POSIX
 def test_the_users_own_file_may_be_a_link_and_stays_one(own: Path, tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     (tmp_path / "dotfiles" / "fields.toml").write_text("# mine\n", "utf-8")
