@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, NamedTuple
+from typing import IO, BinaryIO
 
 from .. import names
 from ..containers import Container, Entry
 from ..containers.archive import ArchiveContainer, reading
 from ..errors import BrokenFieldError
+from ..index.beside import Filler, words
 from ..index.packed import FreshIndex, indexed_ns
 from ..index.store import Record
 from ..index.sync import MAX_INDEXED, fault_of, record_of
@@ -24,7 +25,7 @@ from ..validation.report import Fault
 from ..validation.rules import Musts
 from .indexing import LeftOutError, complete
 from .planning import Listing, page_seconds
-from .zipping import CHUNK, QUICK, Content, ZipWriter, content_of, entry_seconds
+from .zipping import CHUNK, QUICK, ZipWriter, content_of, entry_seconds
 
 Progress = Callable[[int, int], None]
 
@@ -32,15 +33,6 @@ SHOWN_FAULTS = 5
 """So many faults of a field are named; then no more are looked for."""
 BATCH_BYTES = 512 << 10
 BATCHES_AHEAD = 4
-
-
-class _Batch(NamedTuple):
-    """Files that are being deflated and indexed by other threads, and the writer that gets them."""
-
-    writer: ZipWriter
-    entries: list[tuple[str, int]]
-    contents: Future[list[Content]]
-    words: Future[None] | None
 
 
 class Filling:
@@ -75,9 +67,8 @@ class Filling:
         self._musts = Musts(listed.pages()) if judged else None
         self._faults = list(listed.unread) if judged else []
         self._parts: list[ZipWriter] = []
-        self._fresh: FreshIndex | None = None
-        self._under_way: deque[_Batch] = deque()
-        self._raws: list[tuple[str, int, bytes]] = []
+        self._words: Filler | None = None
+        self._under_way: deque[Future[None]] = deque()
         self._records: list[Record] = []
         self._size = 0
 
@@ -92,8 +83,9 @@ class Filling:
             self._zipping = stack.enter_context(ThreadPoolExecutor(max(1, os.cpu_count() or 1)))
             self._indexing = stack.enter_context(ThreadPoolExecutor(1))
             if self._lived:
-                self._fresh = stack.enter_context(closing(FreshIndex(self.folder / "words")))
+                self._words = stack.enter_context(closing(words(self.folder / "words", len(self.listed.entries))))
                 stack.callback(self._indexing.shutdown)  # before the file is closed that it writes to
+                stack.callback(self._words.give_up)
             self._parts = [ZipWriter(file, store=self._store)]
             self._read_files(stack)
             if self._faults:
@@ -118,7 +110,7 @@ class Filling:
                 raise _refused(self._faults)
         self._send()
         while self._under_way:
-            self._receive()
+            self._under_way.popleft().result()
 
     def _tell(self) -> None:
         self._done += 1
@@ -135,8 +127,6 @@ class Filling:
             self._take(entry.name, entry_seconds(None), raw)
         else:
             self._send()
-            while self._under_way:
-                self._receive()
             self._stream(entry)
 
     def _read_page(self, name: str, raw: bytes) -> int:
@@ -146,39 +136,27 @@ class Filling:
             self._faults += self._musts.look(page)
         seconds = page_seconds(page)
         self.hashes[name] = bytes.fromhex(page.sha256)
-        if self._fresh and len(raw) > MAX_INDEXED:
+        if self._words and len(raw) > MAX_INDEXED:
             self.notes.append(f"{name} is larger than {MAX_INDEXED:,} bytes, too large to be indexed")
-        elif self._fresh:
+        elif self._words:
             page.mtime_ns = seconds * 1_000_000_000
             self._records.append(record_of(page, zlib.crc32(raw), indexed_ns(page.mtime_ns), fault=fault_of(page)))
         return seconds
 
     def _take(self, name: str, seconds: int, raw: bytes) -> None:
-        self._raws.append((name, seconds, raw))
+        # Here, not by a thread: a page is deflated in less time than a thread waits for its turn.
+        self._parts[-1].add(name, seconds, content_of(raw, store=self._store))
         self._size += len(raw)
         if self._size >= BATCH_BYTES:
             self._send()
 
     def _send(self) -> None:
-        """Let other threads deflate and index what was read."""
-        if not self._raws:
-            return
-        raws = [raw for _, _, raw in self._raws]
-        contents = self._zipping.submit(_contents_of, raws, self._store)
-        words = self._indexing.submit(self._fresh.add, self._records) if self._fresh and self._records else None
-        entries = [(name, seconds) for name, seconds, _ in self._raws]
-        self._under_way.append(_Batch(self._parts[-1], entries, contents, words))
-        self._raws, self._records, self._size = [], [], 0
+        """Let another thread or process take in the words of what was read. How they are cut shows in the index."""
+        if self._words and self._records:
+            self._under_way.append(self._indexing.submit(self._words.add, self._records))
+        self._records, self._size = [], 0
         while len(self._under_way) > BATCHES_AHEAD:
-            self._receive()
-
-    def _receive(self) -> None:
-        """Write the oldest batch."""
-        batch = self._under_way.popleft()
-        for (name, seconds), content in zip(batch.entries, batch.contents.result(), strict=True):
-            batch.writer.add(name, seconds, content)
-        if batch.words:
-            batch.words.result()
+            self._under_way.popleft().result()
 
     def _stream(self, entry: Entry) -> None:
         """Pack a large file without having all of it in memory."""
@@ -205,23 +183,24 @@ class Filling:
 
     def _join(self) -> None:
         """Make the indexes, each in its place between the parts."""
-        if self._fresh:
-            self._fresh.finish()
+        if not self._words:
+            return
+        self._words.finish()
         whole = self._parts[0]
-        for name, part in zip(sorted(self._lived), self._parts[1:], strict=True):
-            try:
-                self._add_index(whole, name)
-            except LeftOutError as error:
-                self.left_out.append((name, str(error)))
-            whole.append(part)
-            self._tell()
+        with closing(FreshIndex(self.folder / "words")) as fresh:
+            for name, part in zip(sorted(self._lived), self._parts[1:], strict=True):
+                try:
+                    self._add_index(whole, name, fresh)
+                except LeftOutError as error:
+                    self.left_out.append((name, str(error)))
+                whole.append(part)
+                self._tell()
 
-    def _add_index(self, writer: ZipWriter, name: str) -> None:
-        assert self._fresh is not None
+    def _add_index(self, writer: ZipWriter, name: str, fresh: FreshIndex) -> None:
         lived = self._lived[name]
-        complete(self.container, self._fresh, lived, self._packed, self._progress)
+        complete(self.container, fresh, lived, self._packed, self._progress)
         path = self.folder / "index"
-        self._fresh.write(path, lived)
+        fresh.write(path, lived)
         with path.open("rb") as source:
             pieces = iter(lambda: source.read(CHUNK), b"")
             size = path.stat().st_size
@@ -232,10 +211,6 @@ class Filling:
     def _packed(self, name: str) -> bytes:
         """A page's bytes as they are in the archive."""
         return next(part for part in self._parts if name in part).read(name)
-
-
-def _contents_of(raws: list[bytes], store: bool) -> list[Content]:
-    return [content_of(raw, store=store) for raw in raws]
 
 
 def _refused(faults: list[Fault]) -> BrokenFieldError:

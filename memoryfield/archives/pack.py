@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from .. import names
 from ..containers import DEFAULT_LIMITS, Container
 from ..containers.contents import content_hash, says_something
+from ..containers.gate import beyond, options
 from ..errors import NotEmptyError, ReadOnlyError, RefusedError, UsageError
 from .filling import Filling
 from .planning import listing
 from .scratch import NOT_ALLOWED, new_folder, remove_dead
-from .zipping import ZipWriter
 
 if TYPE_CHECKING:
     from ..field import Field
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 
 SIDECAR_SUFFIX = ".sha256"
-_MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +115,12 @@ def pack(
         archive.replace(target)
         if sidecar:
             _write_sidecar(folder / "sidecar", beside, digest, target.name)
-    hashes = filling.hashes
+    hashes, size = filling.hashes, target.stat().st_size
+    needed = beyond(writer.sizes(), size, DEFAULT_LIMITS)
+    too_large = [f"whoever opens it needs {options(**needed)}"] if needed else []
     return Packed(
         path=target,
-        bytes=target.stat().st_size,
+        bytes=size,
         sha256=digest,
         content_hash=content_hash({name: value for name, value in hashes.items() if says_something(name)}),
         pages=sum(map(names.is_page, hashes)),
@@ -127,7 +128,7 @@ def pack(
         indexes=filling.indexes,
         left_out=sorted(listed.left_out + filling.left_out),
         sidecar=beside if sidecar else None,
-        notes=[*filling.notes, *_beyond_limits(writer), *([] if sidecar else _outdated(beside, digest))],
+        notes=[*filling.notes, *too_large, *([] if sidecar else _outdated(beside, digest))],
     )
 
 
@@ -180,26 +181,3 @@ def _outdated(path: Path, digest: str) -> list[str]:
     except OSError:
         return []
     return [] if digest.encode() in told else [f"{path.name} is there from before, and tells another sha256"]
-
-
-def _beyond_limits(writer: ZipWriter) -> list[str]:
-    """Notes about what passes the limits within which archives are opened, with the options that raise them."""
-    entries, total, largest, ratio, sizes = len(writer), 0, 0, 0, 0
-    for size, packed in writer.sizes():
-        total += size
-        largest = max(largest, size)
-        sizes += packed
-        if size > _MIB:  # a small one does no harm
-            ratio = max(ratio, -(-size // max(packed, 1)))
-    ratio = max(ratio, -(-total // max(sizes, 1)))
-    allow = [f"entries={entries}"] if entries > DEFAULT_LIMITS.entries else []
-    allow += [f"total={_mib(total)}"] if total > DEFAULT_LIMITS.total else []
-    allow += [f"entry={_mib(largest)}"] if largest > DEFAULT_LIMITS.entry else []
-    allow += [f"ratio={ratio}"] if ratio > DEFAULT_LIMITS.ratio else []
-    if not allow:
-        return []
-    return [f"whoever opens it needs {' '.join(f'--allow {limit}' for limit in allow)}"]
-
-
-def _mib(size: int) -> str:
-    return f"{-(-size // _MIB)}M"

@@ -189,9 +189,6 @@ class ZipWriter:
     def __contains__(self, name: str) -> bool:
         return name.encode() in self._names
 
-    def __len__(self) -> int:
-        return len(self._names)
-
     def sizes(self) -> Iterator[tuple[int, int]]:
         """Of each entry, how many bytes it is and how many it takes."""
         for _, _, _, _, packed, size, _ in _FIELDS.iter_unpack(self._fields):

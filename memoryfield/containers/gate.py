@@ -398,17 +398,36 @@ def _merge_zip64(values: list[int], extra: bytes, known: int) -> str:
 # limits
 
 
+def beyond(sizes: Iterable[tuple[int, int]], whole: int, limits: Limits) -> dict[str, int]:
+    """The limits that an archive passes, and what each must be raised to.
+
+    Args:
+        sizes: of each entry, how many bytes it is and how many it takes.
+        whole: how many bytes the archive is.
+    """
+    count, total, largest, ratio = 0, 0, 0, 0
+    for size, packed in sizes:
+        count, total, largest = count + 1, total + size, max(largest, size)
+        if size > _SMALL:
+            ratio = max(ratio, _ratio(size, packed))
+    needed = {"entries": count, "total": total, "entry": largest, "ratio": max(ratio, _ratio(total, whole))}
+    return {name: value for name, value in needed.items() if value > getattr(limits, name)}
+
+
+def options(**needed: int) -> str:
+    """The options that raise limits to what an archive needs."""
+    values = {name: f"{-(-value >> 20)}M" if name in ("total", "entry") else value for name, value in needed.items()}
+    return " ".join(f"--allow {name}={value}" for name, value in values.items())
+
+
 def allow(**needed: int) -> str:
     """How limits are raised to what an archive needs."""
-    values = {name: f"{-(-value >> 20)}M" if name in ("total", "entry") else value for name, value in needed.items()}
-    options = " ".join(f"--allow {name}={value}" for name, value in values.items())
-    return f"If you trust where it comes from: {options}"
+    return f"If you trust where it comes from: {options(**needed)}"
 
 
 def _check_sizes(seen: Survey, packed: int, limits: Limits) -> None:
     """Tell of what is more than the limits, as the directory has it, and block what lies beyond them."""
     total = 0
-    needed: dict[str, int] = {}
     first = len(seen.findings)
     for item in seen.items:
         size = item.size
@@ -416,20 +435,18 @@ def _check_sizes(seen: Survey, packed: int, limits: Limits) -> None:
         if total > limits.total and not item.blocked:
             item.blocked = f"lies beyond the first {limits.total:,} bytes of the archive"
         if size > limits.entry:
-            needed["entry"] = max(size, needed.get("entry", 0))
             seen.block(item, "A-13", f"says that it unpacks to {size:,} bytes, and the limit is {limits.entry:,}")
         if size > _SMALL and size > limits.ratio * item.packed:
-            needed["ratio"] = max(_ratio(size, item.packed), needed.get("ratio", 0))
             seen.block(item, "A-13", _too_small(size, item.packed, limits))
     if total > limits.total:
-        needed["total"] = total
         seen.tell(None, "A-13", f"says that it unpacks to {total:,} bytes, and the limit is {limits.total:,}")
     if total > limits.ratio * packed:
-        needed["ratio"] = max(_ratio(total, packed), needed.get("ratio", 0))
         seen.tell(None, "A-13", _too_small(total, packed, limits))
         for item in seen.items:
             item.blocked = item.blocked or _too_small(total, packed, limits)
-    seen.findings[first:] = [one._replace(hint=allow(**needed)) for one in seen.findings[first:]]
+    if seen.findings[first:]:
+        hint = allow(**beyond(((item.size, item.packed) for item in seen.items), packed, limits))
+        seen.findings[first:] = [one._replace(hint=hint) for one in seen.findings[first:]]
 
 
 def _ratio(size: int, packed: int) -> int:

@@ -49,16 +49,13 @@ class Lived(NamedTuple):
     width: int | None
 
 
-class FreshIndex:
-    """The words of some pages in a scratch file, and from it a packed index for each model.
+class Words:
+    """The words of some pages on their way into a scratch file, from which a `FreshIndex` is made.
 
     ```python
-    fresh = FreshIndex(folder / "words")
-    fresh.add(records)                  # in order of name; may be in another thread
-    fresh.finish()
-    fresh.take_vectors(lived)
-    if not fresh.missing():
-        fresh.write(folder / "index.sqlite3", lived)
+    words = Words(folder / "words")
+    words.add(records)                  # in order of name; may be in another thread
+    words.finish()
     ```
 
     Raises, from all of these:
@@ -67,21 +64,8 @@ class FreshIndex:
 
     def __init__(self, path: Path) -> None:
         self._text = self._flushes = 0
-        self._connection = apsw.Connection(
-            str(path), flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-        )
-        self._connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        self._connection = _connect(path)
         with _disk_errors():
-            for pragma, value in (
-                ("page_size", _PAGE_SIZE),
-                ("auto_vacuum", 0),
-                ("cache_size", -_CACHE_KB),
-                ("temp_store", "memory"),
-                ("trusted_schema", False),
-                ("journal_mode", "off"),  # whatever happens, the file is thrown away
-                ("synchronous", "off"),
-            ):
-                self._connection.pragma(pragma, value)
             self._connection.execute(schema.PAGES + schema.OURS)
             # Flushed and merged only when we say so: versions of SQLite need not agree on when.
             for option, value in (("hashsize", _NEVER), ("automerge", 0), ("crisismerge", 1999)):
@@ -109,13 +93,39 @@ class FreshIndex:
                 self._text, self._flushes = 0, self._flushes + 1
 
     def finish(self) -> None:
-        """All pages are in: make one piece of their words."""
+        """All pages are in: make one piece of their words, and let go of the file."""
         with _disk_errors():
             self._connection.execute("COMMIT")
             if self._flushes:
                 self._connection.execute("INSERT INTO memoryfield_keyword (memoryfield_keyword) VALUES ('optimize')")
             # As in an index that was never told otherwise.
             self._connection.execute("DELETE FROM memoryfield_keyword_config WHERE k <> 'version'")
+        self.close()
+
+    def give_up(self) -> None:
+        """The pages that are still to come do not matter any more."""
+
+    def close(self) -> None:
+        """Let go of the scratch file."""
+        self._connection.close()
+
+
+class FreshIndex:
+    """A packed index for each model, from the words in a scratch file.
+
+    ```python
+    fresh = FreshIndex(folder / "words")
+    fresh.take_vectors(lived)
+    if not fresh.missing():
+        fresh.write(folder / "index.sqlite3", lived)
+    ```
+
+    Raises, from all of these:
+        OSError: the disk is full.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connection = _connect(path)
 
     def take_vectors(self, lived: Lived) -> None:
         """Fill `pages` from a lived index, with the vectors that are of the pages' very bytes, and no others.
@@ -194,6 +204,25 @@ class FreshIndex:
 def indexed_ns(mtime_ns: int) -> int:
     """A moment of indexing at which a file of this time was old enough to be trusted."""
     return mtime_ns + 2 * CLOCK_SLACK_NS
+
+
+def _connect(path: Path) -> apsw.Connection:
+    """Open a scratch file, or make it."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    with _disk_errors():
+        for pragma, value in (
+            ("page_size", _PAGE_SIZE),
+            ("auto_vacuum", 0),
+            ("cache_size", -_CACHE_KB),
+            ("temp_store", "memory"),
+            ("trusted_schema", False),
+            ("journal_mode", "off"),  # whatever happens, the file is thrown away
+            ("synchronous", "off"),
+        ):
+            connection.pragma(pragma, value)
+    return connection
 
 
 @contextmanager

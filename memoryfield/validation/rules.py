@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from .. import processes
 from ..containers import Container, Skipped
 from ..containers.archive import ArchiveContainer
 from ..page import Page
@@ -65,7 +66,7 @@ def _all(
         return
     listed = page_names(container)
     words = [requirement for requirement in WORD_RULES if requirement in wanted]
-    if len(listed) < aside.MANY or not words:
+    if len(listed) < processes.MANY or not words:
         yield from _beside_each_other(container, listed, wanted, words, progress, look)
         return
     collect, give_up = aside.begin(container, words)
