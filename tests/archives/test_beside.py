@@ -145,8 +145,9 @@ def test_a_signal_leaves_no_process_and_no_files(kitchen: Path, tmp_path: Path, 
     script = (
         "import sys, time; from memoryfield import processes; from memoryfield.archives import filling\n"
         "tell, start, processes.MANY = filling.Filling._tell, processes.start, 0\n"
-        "def noted(*words): process = start(*words); print(process.pid, flush=True); return process\n"
-        "def slow(self): time.sleep(0.2); tell(self)\n"
+        "pids = []\n"
+        "def noted(*words): process = start(*words); pids.append(process.pid); return process\n"
+        "def slow(self): pids and print(pids.pop(), flush=True); time.sleep(0.2); tell(self)\n"
         "filling.Filling._tell, processes.start = slow, noted\n"
         "from memoryfield.cli import entry; sys.argv = ['memoryfield', 'pack', *sys.argv[1:]]; entry()"
     )
