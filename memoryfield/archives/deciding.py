@@ -197,7 +197,8 @@ class _Decider:
         self._notes: list[str] = []
         self._names: dict[str, Step] = {}
         self._uuids: dict[str, Step] = {}
-        self._hashes = {file.sha256: file for file in ours.files.values()}
+        self._staying: dict[str, str] = {}
+        """The names of ours whose bytes stay, by their hashes."""
         self._here = {names.folded(name) for name in ours.container.names()}
         self._listed = self._here.union(map(names.folded, theirs.files))
 
@@ -213,6 +214,7 @@ class _Decider:
             copies += self._resolved(step)
         for step in sorted(steps, key=_restlessness):
             copies += self._placed(step)
+        self._staying = {step.ours.sha256: step.name for step in steps if step.ours and step.name and not step.take}
         for copy in copies:
             self._place_copy(copy)
         self._check_all(steps)
@@ -400,7 +402,7 @@ class _Decider:
         else:
             copy.copy = False
         there = holder if holder and self._is_copy(holder, theirs) else self._uuids.get(copy.new_uuid)
-        earlier = (there and there.name) or ("" if copy.copy else self._of_content(theirs))
+        earlier = (there and there.name) or ("" if copy.copy else self._staying.get(theirs.sha256, ""))
         if earlier:
             self._notes.append(f"{theirs.name} is here already, as {earlier}")
         elif holder and not copy.copy:
@@ -417,10 +419,6 @@ class _Decider:
 
     def _can_be_noted(self, theirs: File, new_uuid: str) -> bool:
         return copied(self._theirs.page(theirs), self._theirs.container.name, new_uuid) is not None
-
-    def _of_content(self, file: File) -> str:
-        found = self._hashes.get(file.sha256)
-        return found.name if found else ""
 
     def _add_copy(self, copy: Step, theirs: File) -> None:
         copy.name = self._free_name(theirs.name)

@@ -15,6 +15,7 @@ from typing import IO, BinaryIO
 from .. import names
 from ..containers import Container, Entry
 from ..containers.archive import ArchiveContainer, reading
+from ..containers.directory import DirectoryContainer
 from ..errors import BrokenFieldError
 from ..index.beside import Filler, words
 from ..index.packed import FreshIndex, indexed_ns
@@ -173,9 +174,8 @@ class Filling:
 
     @contextmanager
     def _opened(self, entry: Entry) -> Iterator[IO[bytes]]:
-        path = self.container.local_path(entry.name)
-        if path is not None:
-            with path.open("rb") as source:
+        if isinstance(self.container, DirectoryContainer):
+            with self.container.open(entry.name) as source:
                 yield source
         elif isinstance(self.container, ArchiveContainer):
             with reading(entry.name), self.container.open(entry.name) as source:

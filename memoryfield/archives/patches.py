@@ -113,9 +113,11 @@ def _range(start: int, end: int) -> str:
 
 def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
     for line in lines:
-        yield f"{mark}{line}"
-        if not line.endswith("\n"):
-            yield "\n\\ No newline at end of file\n"
+        if line.endswith("\n"):
+            yield f"{mark}{line}"
+        else:
+            yield f"{mark}{line}\n"
+            yield "\\ No newline at end of file\n"
 
 
 def _lines(text: str) -> list[str]:

@@ -14,11 +14,15 @@ from ..embedders import MODELS, dimensions_of
 from ..embedders.specs import begins_with
 from ..errors import IndexFileError
 from ..index.files import code_of
+from ..index.schema import OURS
 from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
 from ..index.sync import MAX_INDEXED
 from ..names import model_code
 from ..page import Page
 
+_DEFINITIONS = """
+    SELECT name, sql FROM sqlite_master WHERE name IN ('memoryfield_meta', 'memoryfield_files', 'memoryfield_keyword')
+"""
 NAMED = 3
 """So many pages a message names."""
 
@@ -94,6 +98,8 @@ class Rows:
         try:
             self.faults += self._vectors(store)
             if store.has_own_tables:
+                if found := _otherwise_made(store.connection):
+                    self.faults.append(RowFault("X-11", f"its table {found} is made otherwise than it should be"))
                 self.faults += self._files(store)
                 self.faults += self._keywords(store)
         except (apsw.Error, *DAMAGE, *WRONG_VALUES) as error:
@@ -136,7 +142,7 @@ class Rows:
         if isinstance(frontmatter, str) and _digest(frontmatter) == page.frontmatter:
             return True
         try:
-            return bool(_plain(json.loads(frontmatter)) == _plain(self.read(name).frontmatter))
+            return _is_same(json.loads(frontmatter, object_pairs_hook=_once), self.read(name).frontmatter)
         except WRONG_VALUES:
             return False
 
@@ -174,6 +180,18 @@ class Rows:
             yield RowFault("X-9", f"its words are not those of the pages ({counts})")
 
 
+def _otherwise_made(connection: apsw.Connection) -> str:
+    """The first of our own tables that is not as we make it, or nothing."""
+    own = apsw.Connection(":memory:")
+    try:
+        own.execute(OURS)
+        made = dict(own.execute(_DEFINITIONS))
+    finally:
+        own.close()
+    found = dict(connection.execute(_DEFINITIONS))
+    return next((name for name, sql in made.items() if found.get(name) != sql), "")
+
+
 def is_meant_as_index(path: Path, name: str) -> bool:
     """Whether a database is one, and not somebody's own: by its name, or by the columns of its table `pages`."""
     if any(begins_with(model_code(name), model) for model in MODELS):
@@ -189,13 +207,24 @@ def is_meant_as_index(path: Path, name: str) -> bool:
     return {"filename", "embedding"} <= columns
 
 
-def _plain(value: Any) -> Any:
-    """A value without what writers of JSON differ in: a number, a date or a truth value may be written as text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return str(value).lower()
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; raises `ValueError` for two keys of one name, of which programs take one or the other."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def _is_same(stored: Any, said: Any) -> bool:
+    """Whether two values are, but for what writers differ in: a number, a date or a truth value may be text."""
+    if isinstance(said, dict) and isinstance(stored, dict):
+        keyed = {str(key): item for key, item in said.items()}
+        return stored.keys() == keyed.keys() and all(_is_same(stored[key], item) for key, item in keyed.items())
+    if isinstance(said, list) and isinstance(stored, list):
+        return len(stored) == len(said) and all(map(_is_same, stored, said))
+    if isinstance(said, str):
+        return str(stored) == said
+    return str(stored).lower() == str(said).lower()
 
 
 def _told(requirement: str, message: str, found: list[str]) -> Iterator[RowFault]:

@@ -195,7 +195,8 @@ def _hash(path: Path) -> str:
 def _identity(path: Path) -> tuple[int, ...]:
     """What changes when a file is replaced, or written over."""
     status = os.stat(path)  # noqa: PTH116
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    changed = status.st_ctime_ns if os.name == "posix" else 0  # which also tells of a renaming, and cannot be set
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, changed
 
 
 def _verified(archive: ReadOnce, sha256: Callable[[], str], promise: Promise, progress: Progress | None) -> Verified:

@@ -32,9 +32,9 @@ _ELSEWHERE16, _ELSEWHERE = 0xFFFF, 0xFFFFFFFF
 _ELSEWHERES = (_ELSEWHERE16,) * 4 + (_ELSEWHERE,) * 2
 """Values that say: the true one stands in the zip64 record. These are those of the six in both records."""
 
-_ZIP64_EXTRA, _PATH_EXTRA = 0x0001, 0x7075
-_NEEDLES = (b"\x01\x00", b"up")
-"""The bytes of these two; extra fields without them need no closer look."""
+_ZIP64_EXTRA, _PATH_EXTRA = b"\x01\x00", b"up"
+_NEEDLES = (_ZIP64_EXTRA, _PATH_EXTRA)
+"""Extra fields without these bytes need no closer look."""
 _ENCRYPTED, _DESCRIPTOR, _PATCH, _STRONG, _UTF8, _MASKED = 0x1, 0x8, 0x20, 0x40, 0x800, 0x2000
 _UNREADABLE = _ENCRYPTED | _STRONG | _MASKED | _PATCH
 _NEWEST = 63
@@ -42,7 +42,9 @@ _NEWEST = 63
 STORED, DEFLATED = 0, 8
 _FILE, _FOLDER, _LINK = 0o10, 0o04, 0o12
 """The kinds in a Unix mode, its lower twelve bits away."""
-_DOS_FOLDER = 0x10
+_DOS_FOLDER, _DOS_LABEL, _DOS_LINK = 0x10, 0x08, 0x400
+_DOS_NO_FILE = _DOS_FOLDER | _DOS_LABEL | _DOS_LINK
+"""A disk's name, which Info-ZIP passes over, and what 7-Zip makes a link of."""
 
 _SMALL = 1 << 20
 """An entry within this may shrink as it likes."""
@@ -316,7 +318,7 @@ def _look_closer(seen: Survey, item: Item, extra: bytes, disk: int, version: int
 
 def _decode(seen: Survey, item: Item, extra: bytes) -> None:
     """Find the name of an entry whose name is not UTF-8."""
-    item.name = _inside(_unicode_path(item.raw, extra) or item.raw.decode("cp437"))
+    item.name = _inside(_unicode_path(item.raw, _fields(extra)) or item.raw.decode("cp437"))
     if item.raw and item.flags & _UTF8:
         seen.block(item, "S-1", "has a name that is not UTF-8, though it says so")
 
@@ -326,55 +328,64 @@ def _inside(name: str) -> str:
     return name if name == HERE else name.removeprefix(HERE)
 
 
-def _fields(extra: bytes) -> Iterator[tuple[int, bytes]]:
-    """Identifier and content of each extra field; what does not parse is passed over, as everybody does."""
-    place = 0
-    while place + 4 <= len(extra):
-        kind, size = struct.unpack_from("<HH", extra, place)
-        if place + 4 + size > len(extra):
-            return
-        yield kind, extra[place + 4 : place + 4 + size]
-        place += 4 + size
+def _fields(extra: bytes) -> list[tuple[bytes, bytes]]:
+    """Identifier and content of the extra fields that matter; what does not parse is passed over, as everybody does."""
+    found: list[tuple[bytes, bytes]] = []
+    place, last = 0, len(extra) - 4
+    while place <= last:  # up to sixteen thousand times for one entry
+        after = place + 4 + (extra[place + 2] | extra[place + 3] << 8)
+        kind = extra[place : place + 2]
+        if kind in _NEEDLES and after <= len(extra):
+            found.append((kind, extra[place + 4 : after]))
+        place = after
+    return found
 
 
-def _unicode_path(raw: bytes, extra: bytes) -> str:
-    """The name in a unicode path field that is of this name; empty if there is none that counts."""
+def _unicode_path(raw: bytes, fields: list[tuple[bytes, bytes]]) -> str | None:
+    """The name in a unicode path field that is of this name; None if there is none that counts.
+
+    Only version 1 is defined; Info-ZIP and 7-Zip take version 0 as well. Empty: it is no UTF-8.
+    """
     import zlib
 
-    mark = b"\x01" + zlib.crc32(raw).to_bytes(4, "little")
-    for kind, content in _fields(extra):
-        if kind == _PATH_EXTRA and content.startswith(mark):
-            return content[5:].decode("utf-8", "replace")
-    return ""
+    mark = zlib.crc32(raw).to_bytes(4, "little")
+    for kind, content in fields:
+        if kind == _PATH_EXTRA and content[:1] in (b"\0", b"\1") and content[1:5] == mark:
+            try:
+                return content[5:].decode()
+            except UnicodeDecodeError:
+                return ""
+    return None
 
 
 def _read_extra(seen: Survey, item: Item, extra: bytes) -> None:
     """Take sizes and offset from the zip64 field, and see that other readers know the entry by the same name."""
+    fields = _fields(extra)
     values = [item.size, item.packed, item.offset]
-    fault = _merge_zip64(values, extra, 3)
+    fault = _merge_zip64(values, fields, 3)
     if fault:
         seen.block(item, "A-12", fault)
     item.in_zip64 = values != [item.size, item.packed, item.offset]
     item.size, item.packed, item.offset = values
-    _check_paths(seen, item, extra)
+    _check_paths(seen, item, fields)
 
 
-def _check_paths(seen: Survey, item: Item, extra: bytes) -> None:
-    other = _unicode_path(item.raw, extra)
-    if other and _inside(other) != item.name:
+def _check_paths(seen: Survey, item: Item, fields: list[tuple[bytes, bytes]]) -> None:
+    other = _unicode_path(item.raw, fields)
+    if other is not None and _inside(other) != item.name:
         seen.block(item, "A-12", f"has a second name, {other[:_MAX_SHOWN]!r}, by which some programs know it")
-    if sum(kind == _PATH_EXTRA for kind, _ in _fields(extra)) > 1:
+    if sum(kind == _PATH_EXTRA for kind, _ in fields) > 1:
         seen.block(item, "A-12", "has several unicode names")
 
 
-def _merge_zip64(values: list[int], extra: bytes, known: int) -> str:
+def _merge_zip64(values: list[int], fields: list[tuple[bytes, bytes]], known: int) -> str:
     """Put the zip64 field's values in the place of those that say so; what is wrong, if anything is.
 
     Args:
         values: unpacked size, packed size and, in the directory, offset; changed in place.
         known: how many of them a complete field has.
     """
-    found = [content for kind, content in _fields(extra) if kind == _ZIP64_EXTRA]
+    found = [content for kind, content in fields if kind == _ZIP64_EXTRA]
     wanted = [number for number, value in enumerate(values) if value == _ELSEWHERE]
     if len(found) > 1:
         return "has several zip64 fields"
@@ -387,9 +398,10 @@ def _merge_zip64(values: list[int], extra: bytes, known: int) -> str:
     if len(numbers) > len(wanted):  # all of them, needed or not
         if any(value not in (number, _ELSEWHERE) for value, number in zip(values, numbers[:known], strict=False)):
             return "has a zip64 field that contradicts its header"
+        first = numbers[: len(wanted)]
         numbers = [numbers[number] for number in wanted if number < len(numbers)]
-        if len(numbers) < len(wanted):
-            return "has a zip64 field that is too short"
+        if numbers != first:  # most programs take what they need from its beginning
+            return "has a zip64 field that programs would read differently"
     for number, value in zip(wanted, numbers, strict=True):
         values[number] = value
     return ""
@@ -468,7 +480,8 @@ def _check_names(seen: Survey) -> None:
         kind = item.attributes >> 28
         if item.name == HERE and not item.size and kind in (0, _FOLDER):
             continue
-        if plainly_a_page(item.name) and (kind == 0 or kind == _FILE) and not item.attributes & _DOS_FOLDER:
+        is_file = (kind == 0 or kind == _FILE) and not item.attributes & _DOS_NO_FILE
+        if is_file and plainly_a_page(item.name) and len(item.name) <= _MAX_PART:
             if item.name in plain:
                 _tell_twice(seen, item, plain[item.name])
             plain.setdefault(item.name, item)
@@ -483,14 +496,16 @@ def _check_names(seen: Survey) -> None:
 def _check_name(seen: Survey, item: Item) -> bool:
     """Tell of a name that no file of a field can have."""
     name = item.name.removesuffix("/")
-    if len(item.raw) <= _MAX_PART and _tame(name) and name.count("/") < _MAX_DEPTH and not _climbs(f"/{name}/"):
+    length = len(item.name.encode())
+    if length <= _MAX_PART and _tame(name) and name.count("/") < _MAX_DEPTH and not _climbs(f"/{name}/"):
         return True
-    parts = name.split("/")
-    fault = next(filter(None, map(_name_fault, parts)), None)
+    fault: str | None
     if item.name.startswith("/"):
         fault = "is absolute"
-    elif len(parts) > _MAX_DEPTH or len(item.raw) > _MAX_PATH:
+    elif length > _MAX_PATH or name.count("/") >= _MAX_DEPTH:
         fault = "is longer than file systems take"
+    else:
+        fault = next(filter(None, map(_name_fault, name.split("/"))), None)
     if fault:
         seen.tell(item.name, "A-14" if fault == _CONTROL else "S-1", f"has a name that {fault}")
     return not fault
@@ -512,7 +527,7 @@ def _check_kind(seen: Survey, item: Item) -> None:
         special = item.kind not in (0, _FILE, _FOLDER)
         seen.tell(item.name, "A-14", "is a special file" if special else "is a folder, and holds data")
         item.is_skipped = True
-    elif not item.is_folder and (item.kind not in (0, _FILE) or item.attributes & _DOS_FOLDER):
+    elif not item.is_folder and (item.kind not in (0, _FILE) or item.attributes & _DOS_NO_FILE):
         seen.tell(item.name, "A-14", "is not a regular file")
         item.is_skipped = True
 
@@ -576,7 +591,10 @@ def _check_headers(seen: Survey, file: IO[bytes], end: int) -> None:
         if offset != reach:
             _tell_gap(seen, previous, item, reach)
         header = window.at(offset, 30 + named)
-        if not (header[6:28] == item.head and header[30:] == item.raw and header[:4] == _LOCAL_SIGN):
+        if offset < reach and header[:4] == _LOCAL_SIGN and len(header) >= 30:
+            # It is refused; and a hundred thousand may share one header, and its extra fields.
+            flags, extras = item.flags, header[28] | header[29] << 8
+        elif not (header[6:28] == item.head and header[30:] == item.raw and header[:4] == _LOCAL_SIGN):
             flags, extras = _compare(seen, item, window, header)
         else:
             flags, extras = item.flags, header[28] | header[29] << 8
@@ -622,15 +640,23 @@ def _compare(seen: Survey, item: Item, window: _Window, header: bytes) -> tuple[
         return 0, -1
     _, _, flags, method, _, _, crc, packed, size, named, extras = _LOCAL.unpack_from(header)
     extra = window.at(item.offset + _LOCAL.size + named, extras) if extras else b""
-    for fault in _contradictions(item, header, flags, method, crc, [size, packed], named, extra):
+    fields = _fields(extra)
+    for fault in _contradictions(item, header, flags, method, crc, [size, packed], named, fields):
         seen.block(item, "A-12", f"has a header that contradicts the directory: {fault}")
     if not item.blocked:
-        _check_paths(seen, item, extra)
+        _check_paths(seen, item, fields)
     return flags, max(0, extras + named - len(item.raw))
 
 
 def _contradictions(
-    item: Item, header: bytes, flags: int, method: int, crc: int, sizes: list[int], named: int, extra: bytes
+    item: Item,
+    header: bytes,
+    flags: int,
+    method: int,
+    crc: int,
+    sizes: list[int],
+    named: int,
+    fields: list[tuple[bytes, bytes]],
 ) -> Iterator[str]:
     if named != len(item.raw) or header[_LOCAL.size :] != item.raw:
         yield "another name"
@@ -639,7 +665,7 @@ def _contradictions(
         yield "other flags"
     if method != item.method:
         yield "another method of packing"
-    if fault := _merge_zip64(sizes, extra, 2):
+    if fault := _merge_zip64(sizes, fields, 2):
         yield f"it {fault}"
     later = bool(flags & _DESCRIPTOR)  # then a header may leave open what the descriptor tells
     if crc != item.crc and not (later and crc == 0):

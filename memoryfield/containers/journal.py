@@ -19,6 +19,7 @@ from typing import IO, NamedTuple
 
 from ..errors import ContainerError, PageConflictError, PageNameError, ReadOnlyError, RefusedError
 from .base import check_plain
+from .folders import is_planted
 
 STAGE = ".memoryfield-changes"
 _PLAN = "plan-"
@@ -151,6 +152,8 @@ def settle(folder: Path, sure: bool) -> list[str]:
     if not is_begun(folder) or stage.is_symlink() or not stage.is_dir():
         return []
     try:
+        if folder.stat().st_mode & stat.S_ISVTX and is_planted(stage.lstat(), folder):
+            return [f"{STAGE} in this folder was put there by another user, who may not change others' pages in it"]
         plan = _plan(stage)
         if plan is None:
             if sure:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
+import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
@@ -12,6 +14,12 @@ from ..errors import HashMismatchError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+
+_TICK = 0.02
+"""Seconds within which two writes may leave one time behind: older systems' clocks for files go by hundredths."""
+_PATIENCE = 100
+"""So many of them a file is waited for that is being written to."""
 
 
 class Pin(NamedTuple):
@@ -60,21 +68,33 @@ class _Unchanging(io.FileIO):
     read, readall = io.RawIOBase.read, io.RawIOBase.readall  # type: ignore[assignment]  # by way of `readinto`
 
     def readinto(self, buffer: WriteableBuffer) -> int | None:
+        place = self.tell()
         count = super().readinto(buffer)
-        if self._stamp and self._stamp != self._stamp_now():
+        while self._stamp and self._stamp != self._stamp_now():
             self.check()
+            self.seek(place)
+            count = super().readinto(buffer)  # what was read before may have stood there for a moment only
         return count
 
     def check(self) -> None:
         """Compare the file's sha256 with the pin, and go on reading where it was."""
         place, self._stamp = self.tell(), ()
-        stamp = self._stamp_now()
+        stamp = self._stamp_at_rest()
         self.seek(0)
         found = hashlib.file_digest(cast("io.BufferedReader", self), "sha256").hexdigest()
         if found != self._pin.sha256:
             raise self._pin.mismatch(found)
         self.seek(place)
         self._stamp = stamp
+
+    def _stamp_at_rest(self) -> tuple[int, ...]:
+        """A stamp that is old enough for every later write to leave another."""
+        for _ in range(_PATIENCE):
+            stamp = self._stamp_now()
+            if not 0 <= time.time_ns() - stamp[-1] < _TICK * 1e9:
+                return stamp
+            time.sleep(_TICK)
+        raise OSError(errno.EBUSY, "is being written to all the time", self.name)
 
     def _stamp_now(self) -> tuple[int, ...]:
         """What changes when the file is written to. (`st_ctime_ns` cannot be set, as the others can.)"""

@@ -179,7 +179,7 @@ def _rows(connection: apsw.Connection, name: str, container: Container, hashes: 
     gone: list[str] = []
     stale: list[str] = []
     missing = {page for page, digest in hashes.items() if digest}
-    there = set(container.names())
+    there = set(filter(names.is_page, container.names()))
     sql = "SELECT filename, sha256_hash, CASE typeof(embedding) WHEN 'blob' THEN length(embedding) END FROM pages"
     for page, digest, length in connection.execute(sql):
         lengths[length] += 1

@@ -184,6 +184,13 @@ def test_both_again_makes_no_second_copy(fields: Fields) -> None:
     assert Page("", found["woks-2.md"]).uuid
 
 
+def test_both_copies_what_is_here_under_a_name_that_goes(fields: Fields) -> None:
+    """The source has made another kind of file of a page: under its old name it goes, and the new one is taken."""
+    found, _ = fields.merge({"a.md": b"a", "x.txt": b"x"}, {"x.txt": b"a"}, {"a.md": b"a"}, "both")
+    assert found["x.txt"] == b"x"
+    assert b"a" in found.values()
+
+
 def test_frontmatter_that_cannot_be_parsed_is_copied_byte_for_byte(fields: Fields) -> None:
     broken = b"---\ntitle: [never closed\n---\n\ntheirs\n"
     found, merged = fields.merge({"woks.md": OLD}, {"woks.md": broken}, resolve="both")

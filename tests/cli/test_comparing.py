@@ -119,6 +119,13 @@ def test_lines_are_counted(kitchen: Path, changed: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals are made otherwise there")
+def test_a_last_line_without_an_end_is_shown_on_a_terminal_as_elsewhere(kitchen: Path, changed: Path) -> None:
+    (changed / "open.md").write_bytes(b"no end")
+    run = on_terminal("diff", "-p", kitchen, changed, talk_too=False)
+    assert "+no end\n\\ No newline at end of file\n" in unstyled(run.out).replace("\r\n", "\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals are made otherwise there")
 @pytest.mark.parametrize("form", [[], ["--stat"]])
 def test_no_line_is_wider_than_the_terminal(kitchen: Path, changed: Path, form: list[str]) -> None:
     write_page(changed, f"{'long-name-' * 12}x.md", "line\n" * 500)

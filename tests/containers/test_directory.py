@@ -443,3 +443,29 @@ def test_without_another_process_the_fingerprint_is_taken_here(
 def test_a_small_folder_needs_no_other_process(many: DirectoryContainer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryfield.containers.directory.MANY", 1_000)
     assert many.begin_fingerprint() == many.fingerprint
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no links")
+def test_a_link_that_takes_a_page_s_place_after_it_was_looked_at_is_not_followed_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "private").write_bytes(b"secret")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "woks.md").write_bytes(b"# Woks\n")
+    (tmp_path / "notes" / "link.md").symlink_to("woks.md")
+    look = DirectoryContainer._checked
+
+    def swapped(folder: DirectoryContainer, name: str) -> str:
+        path = look(folder, name)
+        Path(path).unlink()
+        Path(path).symlink_to(tmp_path / "private")
+        return path
+
+    folder = DirectoryContainer(tmp_path / "notes")
+    assert folder.read("link.md") == b"# Woks\n"
+    monkeypatch.setattr(DirectoryContainer, "_checked", swapped)
+    for name in ("link.md", "woks.md"):
+        with pytest.raises(PermissionError, match="outside"):
+            folder.read(name)
+        with pytest.raises(PermissionError, match="outside"):
+            folder.open(name)

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryfield import Field
-from memoryfield.containers import Limits
+from memoryfield.containers import Limits, gate
 from memoryfield.containers.archive import ArchiveContainer
 from memoryfield.errors import ArchiveError, MemoryfieldError, UnsafeArchiveError
 
@@ -164,6 +164,14 @@ HOSTILE: dict[str, tuple[bytes, str, str]] = {
     ),
     "zip64 that nobody asked for": (build(WOKS, PHOTO._replace(local={"extra": zip64(9, 9)})), "photo.jpg", "A-12"),
     "two zip64 fields": (build(WOKS, PHOTO._replace(extra=zip64(256, 256) * 2)), "photo.jpg", "A-12"),
+    "zip64 that is read from its beginning or by its order": (
+        build(
+            WOKS,
+            PHOTO._replace(listed={"packed": WIDE, "offset": WIDE, "extra": zip64(256, 256, 37 + len(WOKS.data))}),
+        ),
+        "photo.jpg",
+        "A-12",
+    ),
     "zip64 that is not there": (build(WOKS, PHOTO._replace(listed={"size": WIDE})), "photo.jpg", "A-12"),
     "a descriptor that differs": (build(streamed(PANS)._replace(after=descriptor(LONG)), WOKS), "pans.md", "A-12"),
     "a descriptor that is missing": (build(streamed(PANS)._replace(after=b""), WOKS), "pans.md", "A-12"),
@@ -173,6 +181,25 @@ HOSTILE: dict[str, tuple[bytes, str, str]] = {
         "woks.md",
         "A-12",
     ),
+    "another name in Unicode, of version 0": (
+        build(WOKS._replace(extra=extra(0x7075, b"\0" + unicode_path(b"woks.md", "x.md")[5:]))),
+        "woks.md",
+        "A-12",
+    ),
+    "a name in Unicode that is empty": (build(WOKS._replace(extra=unicode_path(b"woks.md", ""))), "woks.md", "A-12"),
+    "a name in Unicode that is no UTF-8": (
+        build(Part(b"w\xff.md", extra=extra(0x7075, unicode_path(b"w\xff.md", "")[4:] + b"\xff.md"))),
+        "w\u00a0.md",
+        "A-12",
+    ),
+    "a name in Unicode that is too long": (
+        build(Part(b"w\xff.md", extra=unicode_path(b"w\xff.md", "w" * 300 + ".md"))),
+        "w" * 300 + ".md",
+        "S-1",
+    ),
+    "a page's name that is too long": (build(Part(b"w" * 300 + b".md")), "w" * 300 + ".md", "S-1"),
+    "a disk's name": (build(WOKS, PANS._replace(dos=0x08)), "pans.md", "A-14"),
+    "a link as Windows has it": (build(WOKS, PHOTO._replace(dos=0x400)), "photo.jpg", "A-14"),
     "a name that is not UTF-8": (build(WOKS, Part(b"\xff\xfe.md", flags=0x800)), "\u00a0\u25a0.md", "S-1"),
     "flags of encoding that differ": (
         build(WOKS, Part("é.md".encode(), local={"flags": 0x800})),
@@ -272,6 +299,26 @@ def test_what_is_hostile_is_refused_and_a_validation_says_why(tmp_path: Path, ki
         assert (requirement, entry) in found
         for name in set(container.names()) - container.blocked().keys():
             assert container.read(name) in {part.data for part in (WOKS, PANS, PHOTO)} | {b"other", b""}
+
+
+def test_entries_that_share_one_header_do_not_each_cost_as_much_as_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred thousand entries at one place, each looked at as a whole, would be half an hour of work."""
+    looked_at: list[int] = []
+    fields = gate._fields
+
+    def noted(extra: bytes) -> list[tuple[bytes, bytes]]:
+        looked_at.append(len(extra))
+        return fields(extra)
+
+    monkeypatch.setattr(gate, "_fields", noted)
+    shared = build(WOKS._replace(extra=unicode_path(b"", "") + extra(9, b"") * 16_000))
+    shared = shared[: shared.index(b"PK\x01\x02")]
+    listed = build(*(Part(b"page-%d.md" % number, listed={"offset": 0}) for number in range(100)))
+    directory = listed[listed.index(b"PK\x01\x02") : -22]
+    end = struct.pack("<4H2LH", 0, 0, 100, 100, len(directory), len(shared), 0)
+    found = gate.survey(io.BytesIO(shared + directory + b"PK\x05\x06" + end), Limits())
+    assert any(finding.entry == "page-99.md" for finding in found.findings)
+    assert sum(looked_at) < 10 * len(shared)
 
 
 def test_a_validation_looks_at_the_pages_that_can_be_trusted(tmp_path: Path) -> None:

@@ -282,6 +282,21 @@ def test_what_is_decided_is_completed_though_it_is_interrupted(
 
 
 @posix_only
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="files are given away")
+def test_a_plan_of_another_user_is_not_carried_out_in_a_folder_where_each_may_change_the_own_files_alone(
+    tmp_path: Path,
+) -> None:
+    folder = decided(tmp_path / "notes")
+    os.chown(folder / STAGE, 65534, -1)
+    folder.chmod(0o1777)
+    pages = content(folder)
+    assert "another user" in DirectoryContainer(folder).notes[0]
+    assert content(folder) == pages
+    folder.chmod(0o777)  # here anybody can change anything, by hand, too
+    assert DirectoryContainer(folder).notes == []
+    assert not (folder / STAGE).exists()
+
+
 def test_where_nothing_can_be_written_it_is_said_and_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = decided(tmp_path / "field")
     monkeypatch.chdir(folder)

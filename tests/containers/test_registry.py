@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zipfile
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import platformdirs
 import pytest
 
 from memoryfield import Field, Searcher
-from memoryfield.containers import Limits, fetch, open_container, registering, registry
+from memoryfield.containers import Limits, fetch, open_container, pin, registering, registry
 from memoryfield.containers.archive import ArchiveContainer
 from memoryfield.containers.folders import config_folder
 from memoryfield.containers.pin import Pin
@@ -292,6 +293,33 @@ def test_a_search_that_goes_on_refuses_what_has_taken_the_archives_place(
         result = searcher.search("woks")
     assert [hit.field for hit in result.results] == ["mine"]
     assert any("team was not searched" in note and "pinned" in note for note in result.notes)
+
+
+def test_bytes_that_stand_in_a_pinned_archive_for_a_moment_are_not_read(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes other bytes, and puts back what was there before the sha256 is compared again."""
+    path = place / "a.zip"
+    pinned = make_archive(path)
+    sound = path.read_bytes()
+    archive = Pin("team", pinned).open(path)
+    path.write_bytes(bytes(len(sound)))
+    look = pin._Unchanging._stamp_now
+
+    def put_back(file: pin._Unchanging) -> tuple[int, ...]:
+        monkeypatch.undo()
+        path.write_bytes(sound)
+        return look(file)
+
+    monkeypatch.setattr(pin._Unchanging, "_stamp_now", put_back)
+    assert archive.read() == sound
+    archive.close()
+
+
+def test_a_pinned_archive_is_read_once_a_later_change_will_show_in_its_time(place: Path) -> None:
+    pinned = make_archive(place / "a.zip")
+    Pin("team", pinned).open(place / "a.zip").close()
+    assert time.time_ns() - (place / "a.zip").stat().st_ctime_ns >= pin._TICK * 1e9
 
 
 def test_the_cache_of_searches_knows_a_pinned_archive_without_hashing_it_again(

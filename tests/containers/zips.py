@@ -17,6 +17,7 @@ class Part(NamedTuple):
     deflated: bool = False
     flags: int = 0
     mode: int = 0o100644
+    dos: int = 0
     extra: bytes = b""
     local: dict[str, Any] = {}  # noqa: RUF012 - never changed
     listed: dict[str, Any] = {}  # noqa: RUF012
@@ -86,7 +87,7 @@ def build(*parts: Part, comment: bytes = b"", between: bytes = b"", end: dict[st
         listed = {"offset": len(files), "disk": 0, **part.values(part.listed)}
         files += b"PK\x03\x04\x14\x00" + _header(local) + local["name"] + local["extra"] + part.content + part.after
         directory += b"PK\x01\x02\x14\x03\x14\x00" + _header(listed)
-        directory += struct.pack("<3H2L", 0, listed["disk"], 0, part.mode << 16, listed["offset"])
+        directory += struct.pack("<3H2L", 0, listed["disk"], 0, part.mode << 16 | part.dos, listed["offset"])
         directory += listed["name"] + listed["extra"]
     files += between
     said = {"disk": 0, "first": 0, "here": len(parts), "count": len(parts), "size": len(directory)}
