@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from .. import names
 from ..containers import Container
 from ..page import Page
-from .matching import By, Pair, Progress, Side, match, read_sides
+from .matching import By, Noted, Pair, Progress, Side, match, read_sides
 from .patches import count, patch
 
 if TYPE_CHECKING:
@@ -137,21 +137,12 @@ class Diff:
         """As JSON has it."""
         return {
             "same": self.is_same,
-            "a": _described(self.a),
-            "b": _described(self.b),
+            "a": self.a.to_dict(),
+            "b": self.b.to_dict(),
             "pages": {kind: [change.to_dict() for change in self.pages(kind)] for kind in KINDS},
             "attachments": {kind: [change.to_dict() for change in self.attachments(kind)] for kind in KINDS},
             "unread": [one._asdict() for one in self.unread],
         }
-
-
-def _described(side: Side) -> dict[str, Any]:
-    return {
-        "field": side.container.name,
-        "location": str(side.container.location),
-        "content_hash": side.content_hash or None,
-        "pages": sum(map(names.is_page, [*side.hashes, *side.unread])),
-    }
 
 
 def diff(a: Container | Field, b: Container | Field, *, progress: Progress | None = None) -> Diff:
@@ -165,7 +156,11 @@ def diff(a: Container | Field, b: Container | Field, *, progress: Progress | Non
     Args:
         progress: called with the number of files read, and of all.
     """
-    side_a, side_b = read_sides(_container(a), _container(b), progress)
+    return compared(*read_sides(_container(a), _container(b), progress))
+
+
+def compared(side_a: Side, side_b: Side) -> Diff:
+    """What differs between two sides that have been read; the first may be known by its hashes alone."""
     matching = match(side_a, side_b)
     changes = [change for pair in matching.pairs if (change := _compared(side_a, side_b, pair))]
     changes += [
@@ -197,13 +192,16 @@ def _compared(a: Side, b: Side, pair: Pair) -> FileChange | None:
         return None
     kind: Kind = "renamed" if is_renamed else "changed"
     keys: list[KeyChange] = []
-    body, notes = False, []
+    body, notes = False, list[str]()
     if old != new and names.is_page(pair.b):
-        page_a, page_b = a.page(pair.a), b.page(pair.b)
-        keys, body = key_changes(page_a, page_b), page_a.body != page_b.body
-        notes = _notes(page_a, page_b)
-        if not keys and not body and page_a.is_utf8 and page_b.is_utf8:
-            notes.append("only how its frontmatter is written")
+        if isinstance(a, Noted):
+            notes.append("how is not known: the old one is not here any more")
+        else:
+            page_a, page_b = a.page(pair.a), b.page(pair.b)
+            keys, body = key_changes(page_a, page_b), page_a.body != page_b.body
+            notes = _notes(page_a, page_b)
+            if not keys and not body and page_a.is_utf8 and page_b.is_utf8:
+                notes.append("only how its frontmatter is written")
     return FileChange(kind, pair.b, pair.a, pair.by, old.hex(), new.hex(), tuple(keys), body, tuple(notes))
 
 

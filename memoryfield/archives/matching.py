@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from .. import names
 from ..containers import Container
@@ -71,6 +71,15 @@ class Side:
         """The field's content hash (A-11); empty where a file could not be read."""
         return "" if self.unread else content_hash(self.hashes)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "field": self.container.name,
+            "location": str(self.container.location),
+            "content_hash": self.content_hash or None,
+            "pages": sum(map(names.is_page, [*self.hashes, *self.unread])),
+        }
+
     def read(self, name: str) -> bytes:
         """A file's bytes."""
         return self.container.read(name)
@@ -90,6 +99,25 @@ class Side:
         claimed = self._claims.get(_plain(uuid.encode()), [])
         known = [name for name, found in self._uuids.items() if found == uuid]
         return sorted({name for name in claimed if self.uuid(name) == uuid}.union(known))
+
+
+class Noted(Side):
+    """A side of which only the hashes of its files are known, and no uuid."""
+
+    def __init__(self, hashes: Mapping[str, bytes], field: str) -> None:
+        self.hashes = dict(hashes)
+        self.unread: dict[str, str] = {}
+        self._field = field
+
+    def to_dict(self) -> dict[str, Any]:
+        known = {"content_hash": self.content_hash, "pages": sum(map(names.is_page, self.hashes))}
+        return {"field": self._field, "location": None, **known}
+
+    def read(self, name: str) -> bytes:
+        raise FileNotFoundError(2, "only its hash is known", name)
+
+    def uuid(self, name: str) -> str:
+        return ""
 
 
 def _plain(claim: bytes) -> bytes:

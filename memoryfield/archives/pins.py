@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from hashlib import sha256 as sha256_hash
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,8 +19,10 @@ from ..containers import Container, Limits, fetch, registering, registry
 from ..containers.contents import content_hash, file_hashes
 from ..containers.folders import cache_folder
 from ..containers.registry import Named
-from ..errors import FieldNotFoundError, HashMismatchError, MemoryfieldError, RefusedError, UsageError
+from ..errors import ArchiveError, FieldNotFoundError, HashMismatchError, MemoryfieldError, RefusedError, UsageError
 from ..names import is_page
+from .diff import Diff, compared
+from .matching import Noted, Side
 
 NOTES = "pins"
 """The cache's folder of what was pinned."""
@@ -29,11 +31,15 @@ Progress = fetch.Progress
 
 
 class Pinned(NamedTuple):
-    """A name as it was added: what it leads to, and what is there. `sha256` is empty for a folder."""
+    """A name as it was added: what it leads to, and what is there. `sha256` is empty for a folder.
+
+    `hides` is what the same name led to until now, by another file, if it did.
+    """
 
     named: Named
     pages: int
     content_hash: str
+    hides: Named | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` shows it."""
@@ -47,37 +53,29 @@ class Pinned(NamedTuple):
         }
 
 
-class Changes(NamedTuple):
-    """How the files of two archives differ, by their names."""
-
-    added: list[str]
-    removed: list[str]
-    changed: list[str]
-
-    @classmethod
-    def between(cls, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> Changes:
-        """From the hashes of the files."""
-        return cls(
-            sorted(new.keys() - old.keys()),
-            sorted(old.keys() - new.keys()),
-            sorted(name for name in new.keys() & old.keys() if new[name] != old[name]),
-        )
-
-
 class Update(NamedTuple):
-    """What an update found. `changes` is None where nothing is known of what was pinned before."""
+    """What an update found. `diff` is None where nothing is known of what was pinned before.
+
+    As long as it is being accepted, `diff` can read both archives, if the old one `is_at_hand`; else the
+    old one's files are known by their hashes alone.
+    """
 
     named: Named
     sha256: str
     pages: int
     content_hash: str
-    changes: Changes | None
+    diff: Diff | None
     is_moved: bool = False
 
     @property
     def is_changed(self) -> bool:
         """Whether there is another archive than the one that is pinned."""
         return self.sha256 != self.named.sha256
+
+    @property
+    def is_at_hand(self) -> bool:
+        """Whether the archive that was pinned is here, and not only its files' hashes."""
+        return self.diff is not None and not isinstance(self.diff.a, Noted)
 
     def to_dict(self) -> dict[str, Any]:
         """As `--json` shows it."""
@@ -88,13 +86,16 @@ class Update(NamedTuple):
             "found": self.sha256,
             "pages": self.pages,
             "content_hash": self.content_hash,
-            "changes": self.changes and self.changes._asdict(),
+            "changes": self.diff and self.diff.to_dict(),
             "moved": self.is_moved,
         }
 
 
 class Listed(NamedTuple):
-    """A name in the list. `pages` is None where that is not known; `error` is what is wrong with it."""
+    """A name in the list. `pages` is None where that is not known; `error` is what is wrong with it.
+
+    `checked` is when it was last checked and nothing was wrong.
+    """
 
     named: Named
     pages: int | None
@@ -166,8 +167,7 @@ def _as_given(name: str, location: str, sha256: str, allow: tuple[str, ...], pro
     """A new name, looked at before anything is done."""
     registry.check_name(name)
     Limits.read(allow)
-    if sha256 and not registry.is_sha256(sha256.lower()):
-        raise UsageError(f"{sha256!r} is no sha256", hint="It has 64 hexadecimal digits.")
+    sha256 = _as_sha256(sha256)
     file = _file_for(project)
     if name in registry.read(file):
         raise RefusedError(
@@ -176,7 +176,14 @@ def _as_given(name: str, location: str, sha256: str, allow: tuple[str, ...], pro
         )
     if fault := registry.location_fault(location):
         raise UsageError(f"the location {fault}", hint="Name a folder, an archive, or an https URL of one.")
-    return Named(name, file, _kept_location(location, file), sha256.lower(), allow)
+    return Named(name, file, _kept_location(location, file), sha256, allow)
+
+
+def _as_sha256(given: str) -> str:
+    """What was given as one, or nothing."""
+    if given and not registry.is_sha256(given.lower()):
+        raise UsageError(f"{given!r} is no sha256", hint="It has 64 hexadecimal digits.")
+    return given.lower()
 
 
 def _file_for(project: bool) -> Path:
@@ -218,11 +225,7 @@ def _promised(named: Named, found: str) -> str:
 
 
 def _add_fetched(named: Named, progress: Progress | None) -> Pinned:
-    try:
-        fetched = fetch.fetch(named.location, named.limits().total, expected=named.sha256, progress=progress)
-    except HashMismatchError as error:
-        _promised(named, error.found)
-        raise
+    fetched = _fetched(named, progress)
     try:
         return _put(named._replace(sha256=fetched.sha256))
     except BaseException:
@@ -231,19 +234,43 @@ def _add_fetched(named: Named, progress: Progress | None) -> Pinned:
         raise
 
 
+def _fetched(named: Named, progress: Progress | None) -> fetch.Fetched:
+    """The archive, and no other than the one that was promised, if any was."""
+    try:
+        return fetch.fetch(named.location, named.limits().total, expected=named.sha256, progress=progress)
+    except HashMismatchError as error:
+        _promised(named, error.found)
+        raise
+
+
 def _put(named: Named) -> Pinned:
     """Open what is to be named, and write its name down if that is well."""
     pages, hashes = _looked_at(named)
+    hidden = None
+    with suppress(MemoryfieldError):  # of another file, which is not the one that is written
+        hidden = registry.find(named.name)
     registering.put(named)
     _note(named, hashes)
-    return Pinned(named, pages, content_hash(hashes))
+    return Pinned(named, pages, content_hash(hashes), hidden)
 
 
 def _looked_at(named: Named) -> tuple[int, dict[str, bytes]]:
-    """How many pages a field has, and the hash of each of its files: all of them are read."""
+    """How many pages a field has, and the hash of each of its files: all of them are read.
+
+    Raises:
+        ArchiveError: an archive of which one cannot be read.
+    """
     container = registry.open_named(named)
     try:
         return _pages(container), file_hashes(container)
+    except OSError as error:
+        if not named.sha256:
+            raise
+        why = (error.strerror or str(error)).removeprefix("in the archive, ")
+        raise ArchiveError(
+            f"the archive of {named.name!r} at {named.shown!r} is damaged: {error.filename} cannot be read ({why})",
+            hint="Do not use it; ask for it again.",
+        ) from error
     finally:
         container.close()
 
@@ -260,15 +287,13 @@ def get(name: str) -> Named:
     """
     if found := registry.find(registry.check_name(name)):
         return found
-    import difflib
-
-    close = difflib.get_close_matches(name, [named.name for named in registry.every()], n=3, cutoff=0.6)
-    hint = f"Did you mean {' or '.join(close)}?" if close else "`memoryfield fields` lists the names."
+    hint = registry.hint_for(name) or "`memoryfield add NAME LOCATION` gives a field a name."
     raise UsageError(f"no field is named {name!r}", hint=hint)
 
 
 def remove(name: str) -> Named:
-    """Forget a name, and what was fetched or noted for it. The field itself is left alone.
+    """Forget a name, and what was noted for it. The field itself is left alone; so is what was fetched,
+    which another project may have pinned, too, until nobody has used it for long.
 
     Raises:
         UsageError: there is no such name.
@@ -280,11 +305,9 @@ def remove(name: str) -> Named:
 
 
 def _forget(named: Named) -> None:
-    """Remove what the cache has for a pin that no name has any more."""
+    """Remove what was noted of a name's pin that it has no more."""
     with suppress(OSError, AttributeError):
         _note_file(named).unlink()  # type: ignore[union-attr]
-    if named.is_url and named.sha256 and not any(one.sha256 == named.sha256 for one in registry.every()):
-        fetch.forget(named.sha256)
 
 
 def listed(*, check: bool = False) -> list[Listed]:
@@ -298,19 +321,17 @@ def listed(*, check: bool = False) -> list[Listed]:
 
 def _listed(named: Named, check: bool) -> Listed:
     try:
-        pages: int | None
         if check:
             pages, hashes = _looked_at(named.checked())
             _note(named, hashes)
-        elif named.checked().is_url and named.sha256 and not fetch.kept(named.sha256).exists():
-            pages = None
-        else:
-            container = registry.open_named(named)
-            try:
-                pages = _pages(container)
-            finally:
-                container.close()
-        return Listed(named, pages, _last_checked(named))
+            return Listed(named, pages, time.time())
+        if named.checked().is_url and named.sha256 and not fetch.kept(named.sha256).exists():
+            return Listed(named, None, _last_checked(named))
+        container = registry.open_named(named)
+        try:
+            return Listed(named, _pages(container), _last_checked(named))
+        finally:
+            container.close()
     except (MemoryfieldError, OSError) as error:
         return Listed(named, None, _last_checked(named), error)
 
@@ -319,6 +340,7 @@ def update(
     name: str,
     accept: Callable[[Update], bool],
     *,
+    sha256: str = "",
     allow: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> Update:
@@ -326,43 +348,56 @@ def update(
 
     Args:
         accept: is told what was found, if it is another archive, and says whether to pin it.
+        sha256: what must be found.
         allow: limits to raise beyond those that are kept with the name; they are kept with the new pin.
 
     Raises:
-        UsageError: there is no such name, or it is that of a folder.
+        UsageError: there is no such name, or it is that of a folder; what was given is no sha256.
         RefusedError: the archive is not safe, or has become a folder.
+        HashMismatchError: what is found is another archive than it must be.
         FetchError: it cannot be had.
     """
     named = get(name).checked()
     raised = {item.partition("=")[0]: item for item in (*named.allow, *allow)}
-    new = named._replace(allow=tuple(raised.values()))
+    new = named._replace(allow=tuple(raised.values()), sha256=_as_sha256(sha256))
     fetched = None
     if named.is_url:
-        fetched = fetch.fetch(named.location, new.limits().total, progress=progress)
+        if named.sha256:
+            fetch.used(named.sha256)  # else it might go now, and could not be compared
+        fetched = _fetched(new, progress)
         found = fetched.sha256
     else:
-        found = _hash_of(named)
+        found = _promised(new, _hash_of(named))
     new = new._replace(sha256=found)
+    seen = None
     try:
         pages, hashes = _looked_at(new)
-        old = _pinned_hashes(named)
-        changes = None if old is None else Changes.between(old, hashes)
-        seen = Update(named, found, pages, content_hash(hashes), changes)
-        if seen.is_changed and not accept(seen):
-            if fetched and fetched.is_new:
-                fetch.forget(found)
-            return seen
+        seen = Update(named, found, pages, content_hash(hashes), None)
         if seen.is_changed:
+            seen = _shown(seen, new, accept)
+        if seen.is_moved:
             registering.put(new, before=named)
-            seen = seen._replace(is_moved=True)
     except BaseException:
-        if fetched and fetched.is_new:
-            fetch.forget(found)
+        seen = None
         raise
-    _note(new, hashes)
+    finally:
+        is_refused = seen is None or (seen.is_changed and not seen.is_moved)
+        if is_refused and fetched and fetched.is_new:
+            fetch.forget(found)
+    if not is_refused:
+        _note(new, hashes)
     if seen.is_moved:
         _forget(named)
     return seen
+
+
+def _shown(seen: Update, new: Named, accept: Callable[[Update], bool]) -> Update:
+    """What changed, shown to who accepts it or not; meanwhile the archives are open."""
+    with ExitStack() as opened:
+        if old := _pinned_side(seen.named, opened):
+            side = Side(opened.enter_context(closing(registry.open_named(new))))
+            seen = seen._replace(diff=compared(old, side))
+        return seen._replace(is_moved=accept(seen))
 
 
 def _hash_of(named: Named) -> str:
@@ -378,16 +413,14 @@ def _hash_of(named: Named) -> str:
     return fetch.sha256_of(named.path)
 
 
-def _pinned_hashes(named: Named) -> dict[str, bytes] | None:
-    """The hashes of what was pinned: from the archive if it is still here, else as they were noted."""
+def _pinned_side(named: Named, opened: ExitStack) -> Side | None:
+    """What was pinned: the archive if it is still here, else the hashes that were noted."""
     if named.is_url and named.sha256:
         with suppress(MemoryfieldError, OSError):
             container = registry.open_pinned(named, fetch.kept(named.sha256), named.limits())
-            try:
-                return file_hashes(container)
-            finally:
-                container.close()
-    return _noted(named)
+            return Side(opened.enter_context(closing(container)))
+    noted = _noted(named)
+    return Noted(noted, named.name) if noted else None
 
 
 # What the cache keeps of a pin

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..containers import Limits
+from ..containers import Container, Limits
 from ..errors import UsageError
 from ..field import Field, locate
 from .render import say
@@ -48,9 +48,14 @@ def open_field(given: list[str] | None, allow: list[str] | None = None) -> Field
         UsageError: several are given.
     """
     opened = Field.open(location_of(given), Limits.read(allow or ()))
-    for note in opened.container.notes:
-        say(f"note: {note}")
+    tell_notes(opened.container)
     return opened
+
+
+def tell_notes(container: Container) -> None:
+    """Say what is to be known of the place that was opened."""
+    for note in container.notes:
+        say(f"note: {note}")
 
 
 def location_of(given: list[str] | None) -> str:

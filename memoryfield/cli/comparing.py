@@ -11,7 +11,7 @@ import typer
 from ..containers import Limits
 from ..errors import ArchiveError, UsageError
 from ..field import Field
-from .common import AllowOption, JsonOption, command_group, print_json
+from .common import AllowOption, JsonOption, command_group, print_json, tell_notes
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import cells, clipped, escaped, is_terminal, plural, say, size, styled, width
@@ -59,11 +59,11 @@ def diff(
         if as_json:
             print_json(found.to_dict())
         elif patch:
-            _print_patch(found)
+            print_patch(found)
         elif stat:
             _print_stat(list(found.stat()))
         else:
-            _print_changes(found)
+            print_changes(found)
     if not as_json:
         _say_what_was_compared(found, a, b)
     raise typer.Exit(int(not found.is_same))
@@ -125,7 +125,9 @@ def _opened(location: str, limits: Limits) -> Field:
     if not location:
         raise UsageError("a field's location is empty", hint="Is a variable not set?")
     with _readable(location):
-        return Field.open(location, limits)
+        opened = Field.open(location, limits)
+    tell_notes(opened.container)
+    return opened
 
 
 @contextmanager
@@ -139,7 +141,8 @@ def _readable(location: str = "") -> Iterator[None]:
         raise UsageError(f"{location or error.filename}: {error.strerror or error}") from error
 
 
-def _print_changes(found: "Diff") -> None:
+def print_changes(found: "Diff") -> None:
+    """A line for each file that differs, and below it how."""
     for change in found.changes:
         name = escaped(change.name)
         if change.kind == "renamed":
@@ -170,7 +173,8 @@ def _shown(value: Any) -> str:
     return escaped(json.dumps(value, ensure_ascii=False))
 
 
-def _print_patch(found: "Diff") -> None:
+def print_patch(found: "Diff") -> None:
+    """The text that differs."""
     for line in found.patch():
         if is_terminal():
             print(_for_the_eye(line))

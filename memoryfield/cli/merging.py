@@ -8,7 +8,7 @@ import typer
 
 from ..containers import Limits, open_container
 from ..errors import UsageError
-from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
+from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json, tell_notes
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import escaped, plural, say
@@ -94,6 +94,8 @@ def merge_into(
         opened = stack.enter_context(open_field(field, allow))
         theirs = stack.enter_context(closing(open_container(source, limits)))
         ancestor = stack.enter_context(closing(open_container(base, limits))) if base else None
+        for container in filter(None, (theirs, ancestor)):
+            tell_notes(container)
         show = stack.enter_context(progress_bar("merging", at_once=False))
         merged = merge_fields(opened, theirs, base=ancestor, resolve=strategy, dry_run=dry_run, progress=show)
     for note in merged.notes:

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import RefusedError
+from ..errors import RefusedError, UsageError
 from .common import AllowOption, JsonOption, agreed, command_group, print_json
+from .comparing import print_changes, print_patch
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import escaped, plural, say, styled
 
 if TYPE_CHECKING:
-    from ..archives.pins import Changes, Listed, Update
+    from ..archives.pins import Listed, Update
 
 app = command_group()
-
-SHOWN_CHANGES = 50
-"""So many files of each kind of change are named; `--json` names all."""
 
 
 @app.command(cls=PlainCommand)
@@ -48,6 +46,10 @@ def add(
 
     with progress_bar("fetching", at_once=False, unit="bytes") as progress:
         pinned = pins.add(name, location, sha256=sha256, allow=allow or (), project=project, progress=progress)
+    if pinned.named.sha256 and not sha256:
+        say("note: pinned is what is there now: compare the sha256 with that of whoever sent it")
+    if pinned.hides:
+        say(f"note: here, it hides {name!r} of {str(pinned.hides.file)!r}, which is {pinned.hides.shown}")
     if as_json:
         print_json(pinned.to_dict())
         return
@@ -96,7 +98,11 @@ def _print_listed(one: "Listed") -> None:
     elif not one.error:
         parts.append("not fetched yet")
     parts.append(f"sha256 {one.named.sha256[:12]}" if one.named.sha256 else "no pin")
-    parts.append(f"checked {time.strftime('%Y-%m-%d', time.gmtime(one.checked))}" if one.checked else "not checked")
+    date = time.strftime("%Y-%m-%d", time.gmtime(one.checked)) if one.checked else ""
+    if one.error:
+        parts.append(f"fails, was well on {date}" if date else "fails")
+    else:
+        parts.append(f"checked {date}" if date else "not checked")
     print("  ".join(parts))
     if one.error:
         print(f"  {escaped(one.problem)}")
@@ -107,7 +113,7 @@ def remove(
     name: Annotated[str, typer.Argument(help="The name to forget.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Forget a name; the field itself stays where it is. A copy that was fetched for it is removed.
+    """Forget a name; the field itself stays where it is.
 
     \b
     Example:
@@ -127,15 +133,22 @@ def update(
     name: Annotated[str, typer.Argument(help="The name of an archive.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Move the pin without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what changed, and move nothing.")] = False,
+    sha256: Annotated[str, typer.Option(metavar="HEX", help="What the archive's sha256 must be.")] = "",
+    patch: Annotated[bool, typer.Option("--patch", "-p", help="Show the text that differs, as a patch.")] = False,
     allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Look at an archive again, show what changed since it was pinned, and move the pin after a yes.
 
+    What changed inside of a page can be told where the old archive is still here, in the cache of those
+    that were fetched.
+
     \b
     Example:
       $ memoryfield update kitchen --dry-run
     """
+    if patch and as_json:
+        raise UsageError("--patch and --json are two forms", hint="Choose one.")
     from ..archives import pins
 
     bar = ExitStack()
@@ -143,7 +156,7 @@ def update(
     def accept(seen: "Update") -> bool:
         bar.close()
         if not as_json:
-            _print_update(seen)
+            _print_update(seen, patch)
         if dry_run or yes:
             return yes and not dry_run
         if not sys.stdin.isatty():
@@ -152,7 +165,7 @@ def update(
 
     with bar:
         progress = bar.enter_context(progress_bar("fetching", at_once=False, unit="bytes"))
-        seen = pins.update(name, accept, allow=allow or (), progress=progress)
+        seen = pins.update(name, accept, sha256=sha256, allow=allow or (), progress=progress)
     if as_json:
         print_json(seen.to_dict())
     elif not seen.is_changed:
@@ -164,21 +177,19 @@ def update(
         raise RefusedError("the pin was not moved", hint=hint)
 
 
-def _print_update(seen: "Update") -> None:
+def _print_update(seen: "Update", patch: bool) -> None:
     print(f"{styled(seen.named.name, 1)}: {escaped(seen.named.shown)}, {plural(seen.pages, 'page')}")
     print(f"pinned sha256 {seen.named.sha256 or 'none'}")
     print(f"found  sha256 {seen.sha256}")
-    if seen.changes is None:
+    if seen.diff is None:
         print("what was pinned is not known here any more: all of it may have changed")
-    else:
-        _print_changes(seen.changes)
-
-
-def _print_changes(changes: "Changes") -> None:
-    for kind, names in (("added", changes.added), ("removed", changes.removed), ("changed", changes.changed)):
-        for one in names[:SHOWN_CHANGES]:
-            print(f"{kind}: {escaped(one)}")
-        if len(names) > SHOWN_CHANGES:
-            print(f"{kind}: {len(names) - SHOWN_CHANGES:,} more")
-    if not any(changes):
+    elif seen.diff.is_same:
         print("the pages are the same; what differs is how they are packed, or an index")
+    elif patch and seen.is_at_hand:
+        sys.stdout.flush()  # the patch is written byte for byte
+        print_patch(seen.diff)
+        sys.stdout.buffer.flush()
+    else:
+        print_changes(seen.diff)
+    if patch and not seen.is_at_hand:
+        say("note: there is no patch: the archive that was pinned is not here any more")

@@ -129,7 +129,7 @@ def _report(
         with Field(container) as opened, progress_bar("checking", at_once=False) as progress:
             name, pages = opened.name, len(opened.entries())
             faults = opened.validate(select=select, ignore=ignore, progress=progress)
-            not_read = unread(container)
+            not_read = [*container.notes, *unread(container)]
     except ArchiveError as error:
         name, pages, faults = location.name, 0, [no_archive(error.message)]
     notes = [*secrets.not_looked_for(select, ignore), *not_read]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,11 @@ def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, str
         from . import registry
 
         if named := registry.find(location):
-            return registry.open_named(named, limits, strict=strict)
+            container = registry.open_named(named, limits, strict=strict)
+            if os.path.isdir(location) and not os.path.samefile(location, container.location):  # noqa: PTH112, PTH121
+                note = f"{location!r} is the field of this name at {named.shown}; ./{location} is the folder"
+                container.notes = [*container.notes, note]
+            return container
     path = Path(location)
     if path.is_dir():
         from .directory import DirectoryContainer
@@ -55,12 +60,20 @@ def open_container(location: str | Path, limits: Limits = DEFAULT_LIMITS, *, str
         from .archive import ArchiveContainer
 
         return ArchiveContainer(path, limits, strict=strict)
-    is_url = str(location).startswith(("https:", "http:"))
-    hint = "`memoryfield add NAME URL` fetches an archive, and names and pins it."
-    raise FieldNotFoundError(
-        f"no folder or archive at {str(location)!r}",
-        hint=hint if is_url else "`memoryfield create PATH` makes a new field.",
-    )
+    raise FieldNotFoundError(f"no folder or archive at {str(location)!r}", hint=_hint_for(location))
+
+
+def _hint_for(location: str | Path) -> str:
+    """What to do where nothing is: at a URL, at what may be meant as a name, at a path."""
+    text = str(location)
+    if text.startswith(("https:", "http:")):
+        return "`memoryfield add NAME URL` fetches an archive, and names and pins it."
+    if isinstance(location, str) and is_field_name(location):
+        from . import registry
+
+        if hint := registry.hint_for(location):
+            return hint
+    return "Is the path right?" if text.endswith(".zip") else "`memoryfield create PATH` makes a new field."
 
 
 def open_archive(location: str | Path, limits: Limits = DEFAULT_LIMITS) -> ArchiveContainer:

@@ -7,7 +7,7 @@ import errno
 import gc
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
@@ -41,7 +41,7 @@ class ArchiveContainer:
     """
 
     writable = False
-    notes = ()
+    notes: Sequence[str] = ()
 
     def __init__(
         self, location: Path, limits: Limits = DEFAULT_LIMITS, *, strict: bool = True, pin: Pin | None = None

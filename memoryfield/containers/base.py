@@ -47,6 +47,9 @@ class Container(Protocol):
     written raises `ReadOnlyError` from `write`, `rename` and `delete`.
     """
 
+    notes: Sequence[str]
+    """In plain words, what is not in order with the place itself, and what may be mistaken about it."""
+
     @property
     def location(self) -> Path:
         """The folder or file on this machine."""
@@ -60,11 +63,6 @@ class Container(Protocol):
     @property
     def writable(self) -> bool:
         """Whether `write` can work."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """In plain words, what is not in order with the place itself."""
         ...
 
     def names(self) -> list[str]:

@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -46,7 +46,7 @@ class DirectoryContainer:
         self._root = Path(os.path.realpath(location))
         self._skipped: list[Skipped] = []
         self._seen = 0
-        self.notes: list[str] = []
+        self.notes: Sequence[str] = []
         if is_begun(location):
             self._settle()
 

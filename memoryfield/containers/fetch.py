@@ -38,6 +38,10 @@ FIRST_WAIT = 0.5
 MAX_REDIRECTS = 5
 MAX_PART_AGE = 7 * 86_400
 """Seconds for which the beginning of an archive is kept."""
+MAX_UNUSED = 90 * 86_400
+"""Seconds after which an archive that nobody used goes: which projects pin it, nobody knows."""
+TOUCH_AFTER = 86_400
+"""Seconds within which a use is not noted again."""
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are there, and those that there will be (0 where that is not known)."""
@@ -68,8 +72,21 @@ def kept(sha256: str) -> Path:
     return _folder() / (sha256 + ARCHIVE_SUFFIX)
 
 
+def used(sha256: str) -> Path:
+    """Where the archive of this sha256 lies once it is fetched. That it is used now is noted: the file's time.
+
+    Raises:
+        FetchError: there is no cache.
+    """
+    path = kept(sha256)
+    with suppress(OSError):
+        if abs(time.time() - path.stat().st_mtime) > TOUCH_AFTER:
+            os.utime(path)
+    return path
+
+
 def forget(sha256: str) -> None:
-    """Remove an archive from the cache."""
+    """Remove an archive from the cache: one that was just fetched for the first time, and is not accepted."""
     with suppress(FetchError, OSError):
         kept(sha256).unlink()
 
@@ -179,11 +196,12 @@ class _Part:
                 path.unlink()
 
     def sweep(self) -> None:
-        """Remove what was begun long ago, of whatever archive."""
-        old = time.time() - MAX_PART_AGE
-        for path in self.path.parent.glob(".*"):
-            with suppress(OSError):
-                if path.suffix in (".part", ".tag") and path.lstat().st_mtime < old:
+        """Remove what was begun long ago, of whatever archive, and the archives that nobody used for longer."""
+        now = time.time()
+        ages = {".part": MAX_PART_AGE, ".tag": MAX_PART_AGE, Path(ARCHIVE_SUFFIX).suffix: MAX_UNUSED}
+        for path in self.path.parent.iterdir():
+            with suppress(OSError):  # also where Windows has it open
+                if path.suffix in ages and now - path.lstat().st_mtime > ages[path.suffix]:
                     path.unlink()
 
 

@@ -53,7 +53,8 @@ class Pin(NamedTuple):
             expected=self.sha256,
             found=found,
             hint=f"`memoryfield update {self.name} --dry-run` shows what changed,"
-            f" `memoryfield update {self.name}` accepts it.",
+            f" `memoryfield update {self.name}` accepts it."
+            " If you expected no new version, do not open it; ask for it again.",
         )
 
 

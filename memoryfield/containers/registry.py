@@ -149,6 +149,16 @@ def every() -> list[Named]:
     return list(found.values())
 
 
+def hint_for(name: str) -> str:
+    """What to say of a name that is none: the names that are like it, or how to see all; nothing if there are none."""
+    import difflib
+
+    known = [named.name for named in every()]
+    if close := difflib.get_close_matches(name, known, n=3, cutoff=0.6):
+        return f"Did you mean {' or '.join(close)}?"
+    return "`memoryfield fields` lists the names." if known else ""
+
+
 def nearest() -> Path | None:
     """The file of the current folder, or of the nearest folder above it that has one."""
     try:
@@ -332,7 +342,7 @@ def _of_url(named: Named, limits: Limits, strict: bool) -> Container:
 
     if named.sha256:
         try:
-            return open_pinned(named, fetch.kept(named.sha256), limits, strict=strict)
+            return open_pinned(named, fetch.used(named.sha256), limits, strict=strict)
         except (FieldNotFoundError, HashMismatchError):
             pass
         try:

@@ -15,10 +15,12 @@ import pytest
 
 from memoryfield import Field
 from memoryfield.archives import pins
-from memoryfield.archives.pins import Changes, Update
+from memoryfield.archives.diff import Diff
+from memoryfield.archives.pins import Update
 from memoryfield.containers import fetch, registry
 from memoryfield.containers.registry import FILE
 from memoryfield.errors import (
+    ArchiveError,
     FetchError,
     FieldNotFoundError,
     HashMismatchError,
@@ -65,6 +67,12 @@ def fetched() -> list[str]:
     """What the cache holds of archives."""
     folder = fetch.kept("x").parent
     return sorted(path.name.partition(".")[0] or path.name for path in folder.iterdir())
+
+
+def shown(diff: Diff | None) -> list[str]:
+    """What differs, in short."""
+    assert diff
+    return [f"{one.kind} {one.name}" for one in diff.changes]
 
 
 def yes(_: Update) -> bool:
@@ -257,7 +265,20 @@ def test_a_check_reads_every_page(place: Path) -> None:
     assert one.exit_code == 0
     (one,) = pins.listed(check=True)
     assert one.exit_code == 1
-    assert "woks.md" in one.problem
+    assert "the archive of 'team' at 'a.zip' is damaged: woks.md cannot be read (" in one.problem
+
+
+@pytest.mark.parametrize("kind", ["file", "url"])
+def test_a_damaged_archive_is_called_that(server: FileServer, place: Path, kind: str) -> None:
+    location = server.url if kind == "url" else "a.zip"
+    whole = (place / "a.zip").read_bytes()
+    pins.add("team", location)
+    server.content = whole.replace(b"# Woks\n", b"# Pots\n", 1)
+    (place / "a.zip").write_bytes(server.content)
+    for call in (lambda: pins.update("team", yes), lambda: pins.add("other", location)):
+        with pytest.raises(ArchiveError, match=r"is damaged: woks\.md.*ask for it again") as caught:
+            call()
+        assert location.rpartition("/")[2] in str(caught.value)
 
 
 def test_when_it_was_last_checked_is_kept_outside_of_the_file(place: Path) -> None:
@@ -281,7 +302,8 @@ def test_without_a_cache_names_of_files_work_and_urls_say_what_they_need(
     monkeypatch.setenv("MEMORYFIELD_CACHE", "")
     pins.add("team", "a.zip")
     (one,) = pins.listed(check=True)
-    assert (one.pages, one.checked, one.error) == (3, None, None)
+    assert (one.pages, bool(one.checked), one.error) == (3, True, None)
+    assert pins.listed()[0].checked is None
     with pytest.raises(FetchError, match="needs a cache"):
         pins.add("web", server.url)
 
@@ -313,21 +335,71 @@ def test_an_update_tells_what_changed_and_moves_the_pin_if_it_is_accepted(
     before = file.read_bytes()
 
     refused = pins.update("team", no)
-    assert refused.changes == Changes(["lids.md"], ["pots.md"], ["woks.md"])
+    assert shown(refused.diff) == ["added lids.md", "removed pots.md", "changed woks.md"]
+    assert refused.is_at_hand == (kind == "url")
     assert (refused.named.sha256, refused.sha256, refused.is_moved) == (old, new, False)
     assert file.read_bytes() == before
     assert fetched() == ([old] if kind == "url" else [])
 
     accepted = pins.update("team", yes)
-    assert accepted.changes == refused.changes
+    assert shown(accepted.diff) == shown(refused.diff)
     assert accepted.is_moved
     assert file.read_bytes() == before.replace(old.encode(), new.encode())
-    assert fetched() == ([new] if kind == "url" else [])
+    assert fetched() == (sorted([old, new]) if kind == "url" else [])
     with Field.open("team") as field:
         assert field.read("woks.md").text == "# Woks, revised\n"
 
     again = pins.update("team", lambda _: pytest.fail("asked about nothing"))
     assert not again.is_changed
+
+
+@pytest.mark.parametrize("kind", ["file", "url"])
+def test_an_update_that_was_promised_must_be_that(server: FileServer, place: Path, kind: str) -> None:
+    old = pins.add("team", server.url if kind == "url" else "a.zip").named.sha256
+    new = make_archive(place / "a.zip", SECOND)
+    server.content = (place / "a.zip").read_bytes()
+    before = registry.own_file().read_bytes()
+    with pytest.raises(HashMismatchError, match="not the one that was promised") as caught:
+        pins.update("team", lambda _: pytest.fail("asked"), sha256="0" * 64)
+    assert caught.value.found == new
+    assert fetched() == ([old] if kind == "url" else [])
+    with pytest.raises(UsageError, match="is no sha256"):
+        pins.update("team", yes, sha256="abc")
+    assert not pins.update("team", no, sha256=new).is_moved
+    assert registry.own_file().read_bytes() == before
+    assert pins.update("team", yes, sha256=new.upper()).is_moved
+
+
+PAGE = "---\ntitle: {}\nuuid: 1f0b5a52-6d0e-4b6c-9d4c-0f5d3a7f9a10\n---\n\n{}\n"
+
+
+@pytest.mark.parametrize("kind", ["file", "url"])
+def test_a_page_that_was_renamed_is_shown_as_one(server: FileServer, place: Path, kind: str) -> None:
+    old = {"woks.md": PAGE.format("Woks", "Steel."), "pots.md": "# Pots\n"}
+    new = {"steel-woks.md": PAGE.format("Steel woks", "Steel."), "kettles.md": "# Pots\n"}
+    make_archive(place / "a.zip", old)
+    server.content = (place / "a.zip").read_bytes()
+    pins.add("team", server.url if kind == "url" else "a.zip")
+    make_archive(place / "a.zip", new)
+    server.content = (place / "a.zip").read_bytes()
+    lines: list[str] = []
+
+    def look(update: Update) -> bool:
+        if update.diff and update.is_at_hand:
+            lines.extend(update.diff.patch())
+        return False
+
+    seen = pins.update("team", look)
+    assert seen.diff
+    found = {change.name: (change.kind, change.old_name, change.by) for change in seen.diff.changes}
+    assert found["kettles.md"] == ("renamed", "pots.md", "content")
+    if kind == "url":
+        assert found["steel-woks.md"] == ("renamed", "woks.md", "uuid")
+        assert "+title: Steel woks\n" in lines
+    else:
+        assert found["steel-woks.md"][0] == "added"
+        assert found["woks.md"][0] == "removed"
+        assert lines == []
 
 
 def test_a_new_version_that_is_too_large_is_taken_where_limits_are_raised(server: FileServer) -> None:
@@ -348,7 +420,8 @@ def test_pages_that_are_packed_in_another_way_are_no_change_of_pages(place: Path
     make_archive(place / "a.zip", dict(reversed(FIRST.items())))
     update = pins.update("team", no)
     assert update.is_changed
-    assert update.changes == Changes([], [], [])
+    assert update.diff
+    assert update.diff.is_same
 
 
 def test_where_nothing_is_known_of_what_was_pinned_it_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,9 +431,9 @@ def test_where_nothing_is_known_of_what_was_pinned_it_says_so(place: Path, monke
     (note,) = (fetch.kept("x").parent.parent / "pins").iterdir()
     for content in ("[]", "{", '{"woks.md": 5}', '{"woks.md": "xx"}'):
         note.write_text(content, "utf-8")
-        assert pins.update("team", no).changes is None
+        assert pins.update("team", no).diff is None
     monkeypatch.setenv("MEMORYFIELD_CACHE", "")
-    assert pins.update("team", no).changes is None
+    assert pins.update("team", no).diff is None
 
 
 def test_an_archive_that_was_named_by_hand_is_pinned(place: Path) -> None:
@@ -436,13 +509,53 @@ def test_a_name_is_forgotten_and_the_field_stays(place: Path) -> None:
     assert list((fetch.kept("x").parent.parent / "pins").iterdir()) == []
 
 
-def test_a_fetched_copy_goes_with_the_last_name_that_pins_it(server: FileServer) -> None:
-    sha256 = pins.add("team", server.url).named.sha256
-    pins.add("same", server.url)
-    pins.remove("team")
-    assert fetched() == [sha256]
-    pins.remove("same")
-    assert fetched() == []
+@pytest.mark.parametrize("how", ["remove", "update"])
+def test_what_another_project_has_pinned_stays_in_the_cache(
+    server: FileServer, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    sha256 = pins.add("team", server.url, project=True).named.sha256
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    pins.add("team", server.url, project=True)
+    make_archive(place / "a.zip", SECOND)
+    server.content = (place / "a.zip").read_bytes()
+    if how == "remove":
+        pins.remove("team")
+    else:
+        assert pins.update("team", yes).is_moved
+    assert sha256 in fetched()
+    monkeypatch.chdir(place)
+    server.status = [500] * 100
+    with Field.open("team") as field:
+        assert field.read("woks.md").text == "# Woks\n"
+
+
+def test_an_archive_that_nobody_used_for_long_goes_when_another_is_fetched(server: FileServer, place: Path) -> None:
+    def make_old() -> None:
+        os.utime(path, (moment := path.stat().st_mtime - 91 * 86_400, moment))
+
+    old = pins.add("team", server.url).named.sha256
+    path = fetch.kept(old)
+    make_old()
+    Field.open("team").close()  # a use
+    make_archive(place / "a.zip", SECOND)
+    server.content = (place / "a.zip").read_bytes()
+    new = pins.add("next", server.url).named.sha256
+    assert fetched() == sorted([old, new])
+    make_old()
+    make_archive(place / "a.zip", {"lids.md": "# Lids\n"})
+    server.content = (place / "a.zip").read_bytes()
+    newest = pins.add("newest", server.url).named.sha256
+    assert fetched() == sorted([new, newest])
+
+
+def test_an_old_archive_is_compared_with_the_new_one_before_it_goes(server: FileServer, place: Path) -> None:
+    path = fetch.kept(pins.add("team", server.url).named.sha256)
+    os.utime(path, (moment := path.stat().st_mtime - 91 * 86_400, moment))
+    make_archive(place / "a.zip", SECOND)
+    server.content = (place / "a.zip").read_bytes()
+    pins.update("team", no)
+    assert path.exists()
 
 
 def test_a_name_with_a_problem_can_be_removed(place: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ..doubles.file_server import FileServer
-from .support import command, contents, environment, forked, lines, make_kitchen, on_terminal, write_page
+from .support import command, contents, environment, forked, lines, make_kitchen, on_terminal, unstyled, write_page
 
 ARCHIVE = "kitchen.memoryfield.zip"
 TERMINAL = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own")
@@ -52,11 +52,14 @@ def test_what_was_added_is_told(place: Path) -> None:
     assert run.code == 0
     assert lines(run.out) == [f"team: {place / ARCHIVE}, 3 pages", f"sha256 {sha256(place)}", f"content {content}"]
     assert "memoryfields.toml" in run.err
+    assert "note: pinned is what is there now: compare the sha256 with that of whoever sent it\n" in run.err
     again = forked("add", "team", ARCHIVE, cwd=place)
     assert again.code == 3
     assert "`memoryfield update team`" in again.err
-    told = forked("add", "other", ARCHIVE, "--sha256", sha256(place), "--project", "--json", cwd=place).json
-    assert told == {
+    assert "note" not in forked("add", "folder", "kitchen", cwd=place).err
+    promised = forked("add", "other", ARCHIVE, "--sha256", sha256(place), "--project", "--json", cwd=place)
+    assert promised.err == ""
+    assert promised.json == {
         "name": "other",
         "location": ARCHIVE,
         "file": str(place / "memoryfields.toml"),
@@ -64,6 +67,19 @@ def test_what_was_added_is_told(place: Path) -> None:
         "sha256": sha256(place),
         "content_hash": content,
     }
+
+
+def test_a_name_that_hides_another_is_told(place: Path) -> None:
+    own = forked("add", "team", "kitchen", "--json", cwd=place)
+    assert own.err == ""
+    run = forked("add", "team", ARCHIVE, "--sha256", sha256(place), "--project", cwd=place)
+    assert run.code == 0
+    hint = f"note: here, it hides 'team' of {own.json['file']!r}, which is {place / 'kitchen'}"
+    assert lines(run.err) == [hint, "kept in memoryfields.toml"]
+    (place / "deep").mkdir()
+    deep = forked("add", "team", "../kitchen", "--project", cwd=place / "deep")
+    assert f"hides 'team' of {str(place / 'memoryfields.toml')!r}, which is {ARCHIVE}" in deep.err
+    assert forked("add", "other", "kitchen", "--project", cwd=place).err == "kept in memoryfields.toml\n"
 
 
 def test_another_sha256_than_promised_is_refused_with_both(place: Path) -> None:
@@ -193,6 +209,7 @@ def test_one_changed_byte_is_caught_by_every_command(place: Path) -> None:
         assert pinned in run.err
         assert sha256(place) in run.err
         assert "`memoryfield update team --dry-run`" in run.err
+        assert "If you expected no new version, do not open it; ask for it again." in run.err
     assert not (place / "copy.memoryfield.zip").exists()
 
 
@@ -204,6 +221,44 @@ def test_a_broken_names_file_is_wrong_usage_and_hurts_no_path(place: Path) -> No
         assert "memoryfields.toml:2:12: invalid value" in run.err
     assert forked("list", "-f", "./kitchen", cwd=place).code == 0
     assert forked("list", cwd=place / "kitchen").code == 0
+
+
+def test_a_name_that_goes_before_a_folder_is_told(place: Path) -> None:
+    assert forked("add", "team", ARCHIVE, cwd=place).code == 0
+    make_kitchen(place / "team")
+    note = f"note: 'team' is the field of this name at {place / ARCHIVE}; ./team is the folder"
+    for arguments in (
+        ["list", "-f", "team"],
+        ["search", "--mode", "keyword", "-f", "team", "wok"],
+        ["validate", "-f", "team"],
+        ["diff", "team", "kitchen"],
+        ["merge", "team", "-f", "kitchen"],
+    ):
+        run = forked(*arguments, cwd=place)
+        assert run.code == (arguments[0] == "validate"), run  # it warns of a date
+        assert lines(run.err).count(note) == 1, (arguments, run.err)
+        assert note not in forked(*("./team" if word == "team" else word for word in arguments), cwd=place).err
+    assert forked("add", "kitchen", "kitchen", cwd=place).code == 0
+    assert "note" not in forked("list", "-f", "kitchen", cwd=place).err
+
+
+def test_what_may_be_a_name_is_told_what_names_there_are(place: Path) -> None:
+    create = "`memoryfield create PATH` makes a new field."
+    assert create in forked("list", "-f", "bikez", cwd=place).err
+    assert forked("add", "bikes", "kitchen", cwd=place).code == 0
+    for arguments in (
+        ["list", "-f", "WORD"],
+        ["search", "-f", "WORD", "wok"],
+        ["diff", "WORD", "kitchen"],
+        ["verify", "WORD"],
+        ["merge", "WORD", "-f", "kitchen"],
+    ):
+        close, far = (forked(*(word.replace("WORD", name) for word in arguments), cwd=place) for name in ("bikez", "x"))
+        assert close.code == far.code == 2
+        assert "no folder or archive at 'bikez'. Did you mean bikes?" in close.err
+        assert "no folder or archive at 'x'. `memoryfield fields` lists the names." in far.err
+    assert create in forked("list", "-f", "./bikez", cwd=place).err
+    assert create not in forked("diff", "kitchen", "bikez.memoryfield.zip", cwd=place).err
 
 
 # fields
@@ -224,6 +279,10 @@ def test_names_are_listed_with_what_is_wrong(place: Path) -> None:
     assert run.code == 3
     assert len(lines(run.out)) == 3
     assert "`memoryfield update team`" in lines(run.out)[1]
+    assert "  fails, was well on 20" in lines(run.out)[0]
+    assert "checked" not in lines(run.out)[0]
+    (without,) = lines(forked("fields", "--check", cwd=place, env={"MEMORYFIELD_CACHE": ""}).out)[2:]
+    assert "  checked 20" in without
     (place / ARCHIVE).unlink()
     assert forked("fields", "--check", cwd=place).code == 1
     listed = forked("fields", "--check", "--json", cwd=place)
@@ -264,9 +323,10 @@ def test_an_update_shows_what_changed_and_needs_a_yes(place: Path) -> None:
         f"team: {ARCHIVE}, 3 pages",
         f"pinned sha256 {pinned}",
         f"found  sha256 {sha256(place)}",
-        "added: lids.md",
-        "removed: pans.md",
-        "changed: woks.md",
+        "added lids.md",
+        "removed pans.md",
+        "changed woks.md",
+        "    how is not known: the old one is not here any more",
     ]
     assert lines(dry.out) == expected
     nobody = forked("update", "team", cwd=place)
@@ -281,6 +341,16 @@ def test_an_update_shows_what_changed_and_needs_a_yes(place: Path) -> None:
     assert forked("read", "lids", "-f", "team", cwd=place).code == 0
 
 
+def test_an_update_to_another_sha256_than_promised_is_refused(place: Path) -> None:
+    assert forked("add", "team", ARCHIVE, cwd=place).code == 0
+    change(place)
+    run = forked("update", "team", "--yes", "--sha256", "0" * 64, cwd=place)
+    assert (run.code, run.out) == (3, "")
+    assert sha256(place) in run.err
+    assert forked("update", "team", "--sha256", sha256(place), cwd=place).code == 3  # nobody said yes
+    assert forked("update", "team", "--yes", "--sha256", sha256(place), cwd=place).code == 0
+
+
 def test_an_update_reports_in_json(place: Path) -> None:
     assert forked("add", "team", ARCHIVE, "--project", cwd=place).code == 0
     pinned = sha256(place)
@@ -288,8 +358,36 @@ def test_an_update_reports_in_json(place: Path) -> None:
     refused = forked("update", "team", "--json", cwd=place)
     assert refused.code == 3
     assert (refused.json["pinned"], refused.json["found"], refused.json["moved"]) == (pinned, sha256(place), False)
-    assert refused.json["changes"] == {"added": ["lids.md"], "removed": ["pans.md"], "changed": ["woks.md"]}
+    pages = refused.json["changes"]["pages"]
+    found = {kind: [page["name"] for page in pages[kind]] for kind in pages}
+    assert found == {"added": ["lids.md"], "removed": ["pans.md"], "changed": ["woks.md"], "renamed": []}
     assert forked("update", "team", "--json", "--yes", cwd=place).json["moved"] is True
+
+
+def test_an_update_of_a_url_is_shown_as_diff_shows_it(place: Path, server: FileServer) -> None:
+    assert forked("add", "team", server.url, cwd=place).code == 0
+    old = place / "old.memoryfield.zip"
+    old.write_bytes(server.content)
+    change(place)
+    server.content = (place / ARCHIVE).read_bytes()
+    shown = forked("update", "team", "--dry-run", cwd=place)
+    assert shown.out.endswith(found := forked("diff", old, ARCHIVE, cwd=place).out)
+    assert "title changed" in found
+    patch = forked("update", "team", "--dry-run", "-p", cwd=place)
+    assert patch.raw.endswith(lines_of := forked("diff", "-p", old, ARCHIVE, cwd=place).raw)
+    assert b"+Carbon steel, revised." in lines_of
+    report = forked("update", "team", "--dry-run", "--json", cwd=place).json["changes"]
+    assert report["pages"] == forked("diff", old, ARCHIVE, "--json", cwd=place).json["pages"]
+    assert forked("update", "team", "--dry-run", "-p", "--json", cwd=place).code == 2
+
+
+def test_a_patch_against_what_is_not_here_any_more_is_told(place: Path) -> None:
+    assert forked("add", "team", ARCHIVE, cwd=place).code == 0
+    change(place)
+    run = forked("update", "team", "--dry-run", "-p", cwd=place)
+    assert run.code == 0
+    assert "changed woks.md" in run.out
+    assert "not here any more" in run.err
 
 
 @TERMINAL
@@ -300,7 +398,7 @@ def test_on_a_terminal_it_asks(place: Path, server: FileServer, keys: bytes, cod
     server.content = (place / ARCHIVE).read_bytes()
     run = on_terminal("update", "team", cwd=place, answers=[("Pin this one? [y/N]", keys)])
     assert run.code == code
-    assert b"changed: woks.md" in run.raw
+    assert "changed woks.md" in unstyled(run.out)
     assert (forked("read", "lids", "-f", "team", cwd=place).code == 0) == (code == 0)
 
 
