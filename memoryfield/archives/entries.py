@@ -11,8 +11,8 @@ from typing import NamedTuple
 from .. import names
 from ..containers.archive import ArchiveContainer, open_file, reading
 from ..containers.contents import says_something
-from ..containers.gate import Item
 from ..containers.limits import Limits
+from ..containers.survey import Item
 from ..containers.unpacking import Source
 
 

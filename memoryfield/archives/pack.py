@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .. import names
 from ..containers import DEFAULT_LIMITS, Container
 from ..containers.contents import content_hash, says_something
-from ..containers.gate import beyond, options
+from ..containers.limits import beyond, options
 from ..errors import NotEmptyError, ReadOnlyError, RefusedError, UsageError
 from .filling import Filling
 from .planning import listing

@@ -13,8 +13,10 @@ from typing import Any
 
 from ..containers import open_archive
 from ..containers.archive import ArchiveContainer, mtime_ns
-from ..containers.gate import MACOSX, Item
+from ..containers.gate import MACOSX
+from ..containers.journal import flush_folder
 from ..containers.limits import DEFAULT_LIMITS, Limits
+from ..containers.survey import Item
 from ..containers.unpacking import OverrunError
 from ..errors import ArchiveError, NotEmptyError, ReadOnlyError, UnsafeArchiveError
 from ..names import is_debris, is_journal, is_page, windows_name_fault
@@ -191,7 +193,7 @@ def _place(target: Path) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno in NOT_ALLOWED:
             raise ReadOnlyError(f"cannot write in {str(target.parent)!r}: {error.strerror}") from error
         raise
-    _flush_folder(target.parent)
+    flush_folder(target.parent)
 
 
 def _not_empty(target: Path) -> NotEmptyError:
@@ -231,15 +233,3 @@ def _move_content(temporary: Path, target: Path) -> None:
         for item in moved:
             item.rename(temporary / item.name)
         raise
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make the renaming itself durable, where a folder can be flushed (not on Windows)."""
-    if sys.platform == "win32":
-        return
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

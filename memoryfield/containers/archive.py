@@ -16,8 +16,8 @@ from ..errors import ArchiveError, FieldNotFoundError, MemoryfieldError, ReadOnl
 from ..names import ARCHIVE_SUFFIX, is_debris, is_page
 from . import gate
 from .base import FOLDER, LINK_IN_ARCHIVE, Entry, Skipped, check_plain, digest, digest_line
-from .gate import Finding, Item, Survey
 from .limits import DEFAULT_LIMITS, Limits
+from .survey import HERE, Finding, Item, Survey
 from .unpacking import EntryFile, Source
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ArchiveContainer:
         root = self._survey.root
         skipped_once: dict[Skipped, None] = {}
         for item in self._survey.items:
-            if item.name == gate.HERE:
+            if item.name == HERE:
                 continue
             name = item.name.removeprefix(root) if root else item.name
             if root and not item.name.startswith(root):
@@ -169,7 +169,7 @@ class ArchiveContainer:
     def infos(self) -> list[tuple[str, Item]]:
         """Every entry as the directory has it, two of one name and folders included; names as those of the field."""
         root = self._survey.root
-        return [(item.name.removeprefix(root), item) for item in self._survey.items if item.name != gate.HERE]
+        return [(item.name.removeprefix(root), item) for item in self._survey.items if item.name != HERE]
 
     def entry(self, name: str) -> Entry:
         check_plain(name)

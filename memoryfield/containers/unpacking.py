@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from .gate import DEFLATED, STORED, Item
+from .survey import DEFLATED, STORED, Item
 
 _CHUNK = 1 << 20
 _READ = 1 << 16

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryfield import Field
-from memoryfield.containers import Limits, gate
+from memoryfield.containers import Limits, gate, records
 from memoryfield.containers.archive import ArchiveContainer
 from memoryfield.errors import ArchiveError, MemoryfieldError, UnsafeArchiveError
 
@@ -304,13 +304,13 @@ def test_what_is_hostile_is_refused_and_a_validation_says_why(tmp_path: Path, ki
 def test_entries_that_share_one_header_do_not_each_cost_as_much_as_it_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred thousand entries at one place, each looked at as a whole, would be half an hour of work."""
     looked_at: list[int] = []
-    fields = gate._fields
+    fields = records._fields
 
     def noted(extra: bytes) -> list[tuple[bytes, bytes]]:
         looked_at.append(len(extra))
         return fields(extra)
 
-    monkeypatch.setattr(gate, "_fields", noted)
+    monkeypatch.setattr(records, "_fields", noted)
     shared = build(WOKS._replace(extra=unicode_path(b"", "") + extra(9, b"") * 16_000))
     shared = shared[: shared.index(b"PK\x01\x02")]
     listed = build(*(Part(b"page-%d.md" % number, listed={"offset": 0}) for number in range(100)))

@@ -22,7 +22,7 @@ import pytest
 from memoryfield import Field, SearchResult, pack
 from memoryfield.containers import DEFAULT_LIMITS, Limits
 from memoryfield.containers.archive import ArchiveContainer
-from memoryfield.containers.gate import Item
+from memoryfield.containers.survey import Item
 from memoryfield.containers.unpacking import Source
 from memoryfield.embedders.minilm import MiniLM
 from memoryfield.errors import IndexFileError
