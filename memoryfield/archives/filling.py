@@ -8,14 +8,12 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from .. import names
 from ..containers import Container, Entry
-from ..containers.archive import ArchiveContainer, reading
-from ..containers.directory import DirectoryContainer
 from ..errors import BrokenFieldError
 from ..index.beside import Filler, words
 from ..index.packed import FreshIndex, indexed_ns
@@ -168,18 +166,9 @@ class Filling:
                 digest.update(piece)
                 yield piece
 
-        with self._opened(entry) as source:
+        with self.container.open(entry.name) as source:
             self._parts[-1].stream(entry.name, entry_seconds(None), pieces(source), entry.size, self._zipping)
         self.hashes[entry.name] = digest.digest()
-
-    @contextmanager
-    def _opened(self, entry: Entry) -> Iterator[IO[bytes]]:
-        if isinstance(self.container, DirectoryContainer):
-            with self.container.open(entry.name) as source:
-                yield source
-        elif isinstance(self.container, ArchiveContainer):
-            with reading(entry.name), self.container.open(entry.name) as source:
-                yield source
 
     def _join(self) -> None:
         """Make the indexes, each in its place between the parts."""

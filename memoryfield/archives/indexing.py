@@ -12,20 +12,16 @@ from typing import NamedTuple
 import apsw
 
 from ..containers import Container
-from ..containers.archive import ArchiveContainer, reading
 from ..embedders import MODELS, Embedder, code_of_spec, dimensions_of, page_input
 from ..embedders.specs import parse
 from ..errors import EmbedderError, IndexFileError, MemoryfieldError, UnknownModelError, UsageError
 from ..index.cache import check_size
 from ..index.files import embedder_of, index_files
 from ..index.packed import FreshIndex, Lived
-from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
+from ..index.store import DAMAGE, JOURNAL, NO_WAL, WAL, WRONG_VALUES, IndexStore
 from ..index.sync import Progress, sync
 from ..validation.across import some
 from ..validation.indexes import misnamed
-
-_JOURNAL = 18
-"""Where SQLite's header says which kind of journal a file has."""
 
 
 class LeftOutError(Exception):
@@ -107,18 +103,14 @@ def _place(container: Container, name: str, scratch: Path) -> Path:
     path = container.local_path(name)
     if path is not None and container.writable and os.access(path, os.W_OK):
         return path
+    check_size(container, name)
     copy = scratch / f"lived-{name}"
-    with copy.open("w+b") as file:
-        if isinstance(container, ArchiveContainer):
-            check_size(container, name)
-            with reading(name), container.open(name) as source:
-                shutil.copyfileobj(source, file, 1 << 20)
-        else:
-            file.write(container.read(name))
-        file.seek(_JOURNAL)
-        if file.read(2) == b"\2\2":  # it says that it has a write-ahead log, and this copy has none
-            file.seek(_JOURNAL)
-            file.write(b"\1\1")
+    with copy.open("w+b") as file, container.open(name) as source:
+        shutil.copyfileobj(source, file, 1 << 20)
+        file.seek(JOURNAL.start)
+        if file.read(2) == WAL:  # and this copy has no write-ahead log
+            file.seek(JOURNAL.start)
+            file.write(NO_WAL)
     return copy
 
 

@@ -140,7 +140,7 @@ class ArchiveContainer:
         return sum(self._items[name].packed for name in names)
 
     def open(self, name: str) -> IO[bytes]:
-        """A file that `entry` knows, to be read piece by piece; raises `OSError` where it is not what it should be."""
+        self.entry(name)
         return cast("IO[bytes]", EntryFile(self._pieces(name, self._items[name])))
 
     def renewed(self) -> ArchiveContainer:

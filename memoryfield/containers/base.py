@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from ..errors import PageNameError
 from ..names import plain_name_fault
@@ -105,6 +105,10 @@ class Container(Protocol):
 
     def read(self, name: str, limit: int | None = None) -> bytes:
         """A file's bytes, or its first `limit` bytes."""
+        ...
+
+    def open(self, name: str) -> IO[bytes]:
+        """A file, to be read piece by piece; reading raises what `read` does."""
         ...
 
     def local_path(self, name: str) -> Path | None:

@@ -201,7 +201,6 @@ class DirectoryContainer:
             os.close(handle)
 
     def open(self, name: str) -> IO[bytes]:
-        """A file, to be read piece by piece."""
         file = os.fdopen(self._opened(self._checked(name)), "rb")
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             file.close()

@@ -38,7 +38,7 @@ from ..containers.folders import cache_folder, is_ours
 from ..errors import IndexFileError
 from ..names import INDEX_SUFFIX, is_page
 from . import schema
-from .store import IndexStore
+from .store import JOURNAL, NO_WAL, IndexStore
 
 if TYPE_CHECKING:
     from ..containers.archive import ArchiveContainer
@@ -57,9 +57,6 @@ MAX_INFLATED = 2 << 30
 MAX_RATIO = 50
 """Vectors hardly shrink, words to a third: an index that grows more than this is a bomb, if it is large."""
 HARMLESS = 64 << 20
-
-_PATCH = slice(18, 20)  # in SQLite's header: whether the file is in WAL mode, which nothing read-only can be
-_NO_WAL = b"\x01\x01"
 
 _distrusted: set[str] = set()
 """Archives whose entry turned out damaged: done without a cache for the rest of this process."""
@@ -190,8 +187,8 @@ class Slot:
 
         with self.archive.open(self.name) as source, path.open("r+b") as file:
             shutil.copyfileobj(source, file, 1 << 20)
-            file.seek(_PATCH.start)
-            file.write(_NO_WAL)
+            file.seek(JOURNAL.start)
+            file.write(NO_WAL)  # in WAL mode it could not be opened read-only
 
     def _make(self, fill: Callable[[Path], None]) -> bool:
         """Write the entry beside its place, flush it, rename it; nothing is left where that fails."""

@@ -23,6 +23,10 @@ MERGE_PAGES = 1_000
 
 FORGOTTEN_AT_ONCE = 2_000
 
+JOURNAL = slice(18, 20)
+"""Where SQLite's header says which kind of journal a file keeps: a write-ahead log (`WAL`), or a plain one."""
+WAL, NO_WAL = b"\x02\x02", b"\x01\x01"
+
 DAMAGE = (
     apsw.NotADBError,
     apsw.CorruptError,
@@ -533,7 +537,7 @@ class IndexStore:
 def deserialize(connection: apsw.Connection, content: bytes) -> None:
     """Let a connection to memory hold a file's content."""
     # A file in WAL mode cannot be read from memory: say that its journal is a plain one.
-    connection.deserialize("main", content[:18] + b"\x01\x01" + content[20:])
+    connection.deserialize("main", content[: JOURNAL.start] + NO_WAL + content[JOURNAL.stop :])
 
 
 def _set_up(connection: apsw.Connection, *, mapped: bool = True) -> None:

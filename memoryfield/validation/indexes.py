@@ -18,7 +18,7 @@ from ..embedders.specs import begins_with
 from ..errors import MemoryfieldError
 from ..index.files import code_of, is_file
 from ..index.schema import PAGES_COLUMNS
-from ..index.store import deserialize
+from ..index.store import JOURNAL, WAL, deserialize
 from .across import some
 from .report import Fault
 
@@ -129,7 +129,7 @@ def _open(container: Container, name: str) -> apsw.Connection:
 def _is_at_rest(path: Path) -> bool:
     """Whether a database keeps a write-ahead log, and none is there: SQLite would make one to read, and leave it."""
     with path.open("rb") as file:
-        is_wal = file.read(20)[18:] == b"\x02\x02"
+        is_wal = file.read(JOURNAL.stop)[JOURNAL] == WAL
     return is_wal and not path.with_name(path.name + "-wal").exists()
 
 

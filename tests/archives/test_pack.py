@@ -573,3 +573,14 @@ def _write_pages_for_ever(location: str, versions: list[bytes]) -> None:
     while True:
         for version in versions:
             field.container.write("log.md", version)
+
+
+def test_a_large_attachment_of_an_archive_that_is_damaged_is_told_as_such(tmp_path: Path, target: Path) -> None:
+    path = tmp_path / "large.memoryfield.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("index.md", PAGES["index.md"])
+        archive.writestr("large.bin", b"large" * (1 << 19))
+    path.write_bytes(path.read_bytes().replace(b"large" * 9, b"l\x00rge" * 9, 1))
+    with pytest.raises(OSError, match="checksum") as told:
+        pack(Field.open(path), target)
+    assert (told.value.filename, told.value.strerror) == ("large.bin", "in the archive, its checksum is wrong")
