@@ -449,6 +449,11 @@ class Field:
         return apply(self.container, changes)
 
 
+def container_of(given: Container | Field) -> Container:
+    """The container of a field; a container itself."""
+    return given.container if isinstance(given, Field) else given
+
+
 _INTRODUCTION = (
     "A memoryfield: one question a page, the answer first. Search it with\n"
     '`memoryfield search "..."`, and add pages with `memoryfield write`.'

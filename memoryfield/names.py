@@ -8,6 +8,8 @@ import unicodedata
 PAGE_SUFFIX = ".md"
 INDEX_SUFFIX = ".sqlite3"
 ARCHIVE_SUFFIX = ".memoryfield.zip"
+SIDECAR_SUFFIX = ".sha256"
+"""Of the file beside an archive that tells its sha256."""
 MAX_PAGE_BYTES = 8192
 """The size within which a page should stay; an embedder reads no further."""
 

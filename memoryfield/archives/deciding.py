@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from .. import names
 from ..containers import Container
-from ..containers.contents import says_something
+from ..containers.contents import files
 from ..errors import PageConflictError
 from ..page import Page, with_keys
 
@@ -42,16 +42,10 @@ class Side:
         self.files: dict[str, File] = {}
         self._folded: dict[str, str] = {}
         self._uuids: dict[str, list[str]] = {}
-        for name in sorted(entry.name for entry in container.entries() if says_something(entry.name)):
-            self._look(name)
-            if progress:
-                progress()
+        for name, raw in files(container, done=progress):
+            self._look(name, raw)
 
-    def _look(self, name: str) -> None:
-        try:
-            raw = self.container.read(name)
-        except FileNotFoundError:
-            return  # gone since the folder was listed
+    def _look(self, name: str, raw: bytes) -> None:
         file = File(name, hashlib.sha256(raw).hexdigest(), Page(name, raw).uuid if names.is_page(name) else "")
         self.files[name] = file
         self._folded.setdefault(names.folded(name), name)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .. import names
 from ..containers import Container
+from ..field import Field, container_of
 from ..page import Page
 from .matching import By, Noted, Pair, Progress, Side, match, read_sides
 from .patches import count, patch
-
-if TYPE_CHECKING:
-    from ..field import Field
 
 Kind = Literal["added", "removed", "changed", "renamed"]
 KINDS: tuple[Kind, ...] = ("added", "removed", "changed", "renamed")
@@ -156,7 +154,7 @@ def diff(a: Container | Field, b: Container | Field, *, progress: Progress | Non
     Args:
         progress: called with the number of files read, and of all.
     """
-    return compared(*read_sides(_container(a), _container(b), progress))
+    return compared(*read_sides(container_of(a), container_of(b), progress))
 
 
 def compared(side_a: Side, side_b: Side) -> Diff:
@@ -176,12 +174,6 @@ def compared(side_a: Side, side_b: Side) -> Diff:
     unread = [Unread("a", *item) for item in side_a.unread.items()]
     unread += [Unread("b", *item) for item in side_b.unread.items()]
     return Diff(side_a, side_b, sorted(changes, key=lambda change: (change.name, change.old_name)), unread)
-
-
-def _container(given: Container | Field) -> Container:
-    from ..field import Field
-
-    return given.container if isinstance(given, Field) else given
 
 
 def _compared(a: Side, b: Side, pair: Pair) -> FileChange | None:

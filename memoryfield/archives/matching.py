@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from .. import names
 from ..containers import Container
-from ..containers.contents import content_hash, says_something
+from ..containers.contents import content_hash, counting, files, total
 from ..page import Page
 
 Progress = Callable[[int, int], None]
@@ -48,19 +48,10 @@ class Side:
         self.unread: dict[str, str] = {}
         self._claims: dict[bytes, list[str]] = {}
         self._uuids: dict[str, str] = {}
-        for name in sorted(entry.name for entry in container.entries() if says_something(entry.name)):
-            self._look(name)
-            if progress:
-                progress()
+        for name, raw in files(container, unread=self.unread, done=progress):
+            self._look(name, raw)
 
-    def _look(self, name: str) -> None:
-        try:
-            raw = self.container.read(name)
-        except FileNotFoundError:
-            return  # gone since the folder was listed
-        except OSError as error:
-            self.unread[name] = error.strerror or str(error)
-            return
+    def _look(self, name: str, raw: bytes) -> None:
         self.hashes[name] = hashlib.sha256(raw).digest()
         if names.is_page(name):
             for claim in _CLAIM.findall(raw):
@@ -127,18 +118,8 @@ def _plain(claim: bytes) -> bytes:
 
 def read_sides(a: Container, b: Container, progress: Progress | None = None) -> tuple[Side, Side]:
     """Both sides, read. `progress` is called now and then with the number of files read, and of all."""
-    if progress is None:
-        return Side(a), Side(b)
-    total = sum(says_something(name) for container in (a, b) for name in container.names())
-    done = 0
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        if done % PROGRESS_EACH == 0:
-            progress(done, max(total, done))
-
-    return Side(a, count), Side(b, count)
+    done = counting(total(a, b), progress, PROGRESS_EACH)
+    return Side(a, done), Side(b, done)
 
 
 def match(a: Side, b: Side) -> Matching:

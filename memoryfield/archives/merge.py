@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from .. import names
 from ..containers import Container
-from ..containers.contents import says_something
+from ..containers.base import require_writable
+from ..containers.contents import counting, total
 from ..containers.directory import DirectoryContainer
-from ..errors import FieldNotFoundError, ReadOnlyError, UsageError
+from ..errors import FieldNotFoundError, UsageError
+from ..field import Field, container_of
 from ..page import Page, with_keys
 from .deciding import Conflict, Decision, Side, Step, Strategy, copied, decide
 
 if TYPE_CHECKING:
     from ..containers.journal import Changes
-    from ..field import Field
 
 Progress = Callable[[int, int], None]
 PROGRESS_EACH = 500
@@ -99,10 +100,10 @@ def merge(
         PageConflictError: a file was changed meanwhile by something else; nothing is written.
         OSError: a file cannot be read, or the disk is full; nothing is written.
     """
-    ours, theirs = field.container, _container(source)
-    before = None if base is None else _container(base)
+    ours, theirs = field.container, container_of(source)
+    before = None if base is None else container_of(base)
     if not dry_run:
-        _check_writable(ours)
+        require_writable(ours)
     _check(ours, theirs, before)
     merged = Merged(field.name, theirs.name)
     with nullcontext() if dry_run else _changing(ours) as changes:
@@ -115,12 +116,6 @@ def merge(
     if merged.written:
         merged.notes += _follow(ours, merged)
     return merged
-
-
-def _container(given: Container | Field) -> Container:
-    from ..field import Field
-
-    return given.container if isinstance(given, Field) else given
 
 
 def _changing(container: Container) -> Any:
@@ -136,36 +131,13 @@ def _check(ours: Container, theirs: Container, base: Container | None) -> None:
             raise FieldNotFoundError(f"{str(container.location)!r} has no pages", hint="Is it the right place?")
 
 
-def _check_writable(container: Container) -> None:
-    if not container.writable:
-        with container.lock():  # an archive says how to go on
-            pass
-        raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
-
-
 def _decided(
     ours: Container, theirs: Container, base: Container | None, resolve: Strategy, progress: Progress | None
 ) -> tuple[Decision, Side, Side]:
     containers = [ours, theirs, *([base] if base else [])]
-    total = sum(says_something(name) for container in containers for name in container.names())
-    count = _counter(total, progress)
-    here, there, *before = (Side(container, count) for container in containers)
+    done = counting(total(*containers), progress, PROGRESS_EACH, last=True)
+    here, there, *before = (Side(container, done) for container in containers)
     return decide(here, there, before[0] if before else None, resolve, _blocked(ours)), here, there
-
-
-def _counter(total: int, progress: Progress | None) -> Callable[[], None] | None:
-    """What is called for each file that is done."""
-    if progress is None:
-        return None
-    done = 0
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        if done % PROGRESS_EACH == 0 or done == total:
-            progress(done, max(total, done))
-
-    return count
 
 
 def _blocked(container: Container) -> dict[str, str]:
@@ -236,15 +208,15 @@ def _report_step(step: Step, merged: Merged) -> None:
 def _stage(steps: list[Step], ours: Side, theirs: Side, changes: Changes, progress: Progress | None) -> None:
     """Note all changes of files."""
     moving = [step for step in steps if step.name and not step.is_as_it_was]
-    count = _counter(len(moving), progress)
+    done = counting(len(moving), progress, PROGRESS_EACH, last=True)
     staying = {step.name for step in steps}
     for step in moving:
         raw = _bytes(step, ours, theirs)
         before = ours.files[step.name].sha256 if step.name in ours.files else ""
         if hashlib.sha256(raw).hexdigest() != before:
             changes.put(step.name, raw, before)
-        if count:
-            count()
+        if done:
+            done()
     for name, file in ours.files.items():
         if name not in staying:
             changes.delete(name, file.sha256)

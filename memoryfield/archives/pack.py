@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from .. import names
 from ..containers import DEFAULT_LIMITS, Container
+from ..containers.base import NOT_ALLOWED
 from ..containers.contents import content_hash, says_something
 from ..containers.limits import beyond, options
 from ..errors import NotEmptyError, ReadOnlyError, RefusedError, UsageError
 from .filling import Filling
 from .planning import listing
-from .scratch import NOT_ALLOWED, new_folder, remove_dead
+from .scratch import new_folder, remove_dead
 
 if TYPE_CHECKING:
     from ..field import Field
 
 Progress = Callable[[int, int], None]
-
-SIDECAR_SUFFIX = ".sha256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ def pack(
     """
     container = field.container
     target = _target(container, output)
-    beside = target.with_name(target.name + SIDECAR_SUFFIX)
+    beside = target.with_name(target.name + names.SIDECAR_SUFFIX)
     _check_target(container, target, replace)
     if sidecar:
         _check_target(container, beside, replace)

@@ -306,8 +306,9 @@ def remove(name: str) -> Named:
 
 def _forget(named: Named) -> None:
     """Remove what was noted of a name's pin that it has no more."""
-    with suppress(OSError, AttributeError):
-        _note_file(named).unlink()  # type: ignore[union-attr]
+    if path := _note_file(named):
+        with suppress(OSError):
+            path.unlink()
 
 
 def listed(*, check: bool = False) -> list[Listed]:
@@ -369,23 +370,18 @@ def update(
     else:
         found = _promised(new, _hash_of(named))
     new = new._replace(sha256=found)
-    seen = None
-    try:
+    with ExitStack() as refused:
+        if fetched and fetched.is_new:
+            refused.callback(fetch.forget, found)
         pages, hashes = _looked_at(new)
         seen = Update(named, found, pages, content_hash(hashes), None)
         if seen.is_changed:
             seen = _shown(seen, new, accept)
-        if seen.is_moved:
+            if not seen.is_moved:
+                return seen
             registering.put(new, before=named)
-    except BaseException:
-        seen = None
-        raise
-    finally:
-        is_refused = seen is None or (seen.is_changed and not seen.is_moved)
-        if is_refused and fetched and fetched.is_new:
-            fetch.forget(found)
-    if not is_refused:
-        _note(new, hashes)
+        refused.pop_all()
+    _note(new, hashes)
     if seen.is_moved:
         _forget(named)
     return seen

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -168,7 +167,7 @@ def _looked_at(container: Container, listed: Listing) -> tuple[list[Planned], di
             kind, seconds = "page", page_seconds(page)
             faults += musts.look(page)
             if fault_of(page) is None:
-                hashes[entry.name] = hashlib.sha256(page.raw).digest()
+                hashes[entry.name] = bytes.fromhex(page.sha256)
         files.append(Planned(entry.name, kind, entry.size, seconds))
     return files, hashes, faults
 

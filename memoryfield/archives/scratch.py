@@ -6,7 +6,6 @@ process left behind for the same target is known by being unlocked, and is remov
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import secrets
@@ -17,9 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ..containers.base import say_where
-
-NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
-"""Errors of a place where nothing can be made."""
 
 
 @contextmanager

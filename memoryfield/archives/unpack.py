@@ -13,6 +13,7 @@ from typing import Any
 
 from ..containers import open_archive
 from ..containers.archive import ArchiveContainer, mtime_ns
+from ..containers.base import NOT_ALLOWED
 from ..containers.gate import MACOSX
 from ..containers.journal import flush_folder
 from ..containers.limits import DEFAULT_LIMITS, Limits
@@ -20,7 +21,7 @@ from ..containers.survey import Item
 from ..containers.unpacking import OverrunError
 from ..errors import ArchiveError, NotEmptyError, ReadOnlyError, UnsafeArchiveError
 from ..names import is_debris, is_journal, is_page, windows_name_fault
-from .scratch import NOT_ALLOWED, new_folder, remove_dead
+from .scratch import new_folder, remove_dead
 
 Progress = Callable[[int, int], None]
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from .. import names
 from ..containers import DEFAULT_LIMITS, Limits, is_name, open_container
+from ..containers.archive import identity
 from ..containers.contents import content_hash, says_something
 from ..errors import ArchiveError, HashMismatchError, UsageError
 from ..page import Page
@@ -25,7 +26,6 @@ Progress = Callable[[int, int], None]
 Promise = Literal["", "given", "sidecar", "pin"]
 _PROMISES = {"": "computed", "given": "as given", "sidecar": "as in the sidecar", "pin": "as pinned"}
 
-SIDECAR_SUFFIX = ".sha256"
 MAX_SIDECAR_BYTES = 1 << 20
 _HEX = re.compile(r"[0-9a-f]{64}")
 _SIDECAR_LINE = re.compile(r"(\\?)([0-9A-Fa-f]{64}) [ *](.+)")
@@ -51,7 +51,7 @@ class Check(NamedTuple):
 class Verified:
     """What was found. `holds` tells whether the archive is all that it should be.
 
-    `promise` is where the sha256 came from that it was compared with, `given` or `sidecar`, or nothing.
+    `promise` is where the sha256 came from that it was compared with: `given`, `sidecar`, `pin`, or nothing.
     The content hash is empty where a page or another file could not be read.
     """
 
@@ -115,7 +115,7 @@ def verify(
     """
     if sha256 and sidecar:
         raise UsageError("a sha256 and a sidecar are two promises", hint="Choose one.")
-    path = _located(location, limits)
+    path, is_pinned = _located(location, limits)
     expected = _given(sha256) if sha256 else _from_sidecar(path) if sidecar else ""
     before = _identity(path)
     found = ""
@@ -128,7 +128,7 @@ def verify(
                 found=found,
                 hint="Do not open it; ask for it again.",
             )
-    promise: Promise = "given" if sha256 else "sidecar" if sidecar else "pin" if is_name(location) else ""
+    promise: Promise = "given" if sha256 else "sidecar" if sidecar else "pin" if is_pinned else ""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as beside:
         hashing = None if found else beside.submit(_hash, path)
         archive = ReadOnce(path, limits, Path(folder))
@@ -141,19 +141,19 @@ def verify(
     return verified
 
 
-def _located(location: str | Path, limits: Limits) -> Path:
-    """The archive's file; a name stands for the one that it was given to."""
+def _located(location: str | Path, limits: Limits) -> tuple[Path, bool]:
+    """The archive's file, and whether it is that of a name, whose pin it was compared with."""
     text = str(location)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
         raise UsageError(f"{text!r} is a URL", hint="Download the archive, and verify the file.")
-    path = Path(location)
-    if is_name(location) or not path.is_file():
+    path, is_pinned = Path(location), is_name(location)
+    if is_pinned or not path.is_file():
         container = open_container(location, limits)
         path = container.location
         container.close()
     if path.is_dir():
         raise UsageError(f"{text!r} is a folder", hint="`memoryfield validate -f FOLDER` looks at folders.")
-    return path
+    return path, is_pinned
 
 
 def _given(sha256: str) -> str:
@@ -165,7 +165,7 @@ def _given(sha256: str) -> str:
 
 def _from_sidecar(path: Path) -> str:
     """What the file beside an archive promises, in the form of sha256sum."""
-    beside = path.with_name(path.name + SIDECAR_SUFFIX)
+    beside = path.with_name(path.name + names.SIDECAR_SUFFIX)
     try:
         with beside.open("rb") as file:
             text = file.read(MAX_SIDECAR_BYTES).decode("utf-8", "surrogateescape")
@@ -196,7 +196,7 @@ def _identity(path: Path) -> tuple[int, ...]:
     """What changes when a file is replaced, or written over."""
     status = os.stat(path)  # noqa: PTH116
     changed = status.st_ctime_ns if os.name == "posix" else 0  # which also tells of a renaming, and cannot be set
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, changed
+    return (*identity(status), changed)
 
 
 def _verified(archive: ReadOnce, sha256: Callable[[], str], promise: Promise, progress: Progress | None) -> Verified:

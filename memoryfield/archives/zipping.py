@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future
 from typing import BinaryIO, NamedTuple
 
+from ..containers import zipformat as zf
+
 EARLIEST = 315_532_800
 """Seconds since 1970: 1980-01-01T00:00:00Z, before which a zip has no time."""
 LATEST = 4_354_819_198
@@ -25,21 +27,11 @@ CHUNK = 1 << 20
 _WINDOW = 32 << 10
 _AHEAD = 4
 
-STORED, DEFLATED = 0, 8
-_UTF8 = 0x800
 _MADE_BY = 3 << 8 | 20  # Unix, whatever this machine is: the mode is read there only
 _MODE = 0o100644 << 16
 _VERSION, _VERSION_64 = 20, 45
-BIG, MANY = 0xFFFF_FFFF, 0xFFFF
+BIG, MANY = zf.ELSEWHERE, zf.ELSEWHERE16
 """Sizes and numbers from here on need the fields of zip64: an extra field with the entry, a second end."""
-_ELSEWHERE, _ELSEWHERE_SHORT = 0xFFFF_FFFF, 0xFFFF
-"""What stands in the usual fields then."""
-
-_LOCAL = struct.Struct("<4s5H3L2H")
-_CENTRAL = struct.Struct("<4s6H3L5H2L")
-_END = struct.Struct("<4s4H2LH")
-_END_64 = struct.Struct("<4sQ2H2L4Q")
-_LOCATOR = struct.Struct("<4sLQL")
 _FIELDS = struct.Struct("<3HL3Q")
 
 
@@ -64,10 +56,10 @@ def content_of(raw: bytes, *, store: bool = False) -> Content:
     """A whole file as an entry's content."""
     crc32 = zlib.crc32(raw)
     if store:
-        return Content(STORED, len(raw), crc32, raw)
+        return Content(zf.STORED, len(raw), crc32, raw)
     pieces = [raw[place : place + CHUNK] for place in range(0, len(raw), CHUNK)] or [b""]
     packed = [_deflated(piece, window, last) for piece, window, last in _with_windows(pieces)]
-    return Content(DEFLATED, len(raw), crc32, b"".join(packed))
+    return Content(zf.DEFLATED, len(raw), crc32, b"".join(packed))
 
 
 def _with_windows(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bytes, bool]]:
@@ -138,7 +130,7 @@ class ZipWriter:
             OverflowError: it has become too large for them meanwhile.
         """
         place, size, crc32, packed = self._place, 0, 0, 0
-        method = STORED if self._store else DEFLATED
+        method = zf.STORED if self._store else zf.DEFLATED
         encoded, times = name.encode(), _dos_time(seconds)
         zip64 = expected >= BIG - (expected >> 8) - CHUNK
 
@@ -180,11 +172,11 @@ class ZipWriter:
         number = self._names.index(name.encode())
         method, _, _, _, packed, _, place = _FIELDS.unpack_from(self._fields, number * _FIELDS.size)
         self._file.seek(place)
-        *_, name_bytes, extra_bytes = _LOCAL.unpack(self._file.read(_LOCAL.size))
+        *_, name_bytes, extra_bytes = zf.LOCAL.unpack(self._file.read(zf.LOCAL.size))
         self._file.seek(name_bytes + extra_bytes, os.SEEK_CUR)
         content = self._file.read(packed)
         self._file.seek(self._place)
-        return zlib.decompress(content, -zlib.MAX_WBITS) if method == DEFLATED else content
+        return zlib.decompress(content, -zlib.MAX_WBITS) if method == zf.DEFLATED else content
 
     def __contains__(self, name: str) -> bool:
         return name.encode() in self._names
@@ -222,7 +214,7 @@ def _dos_time(seconds: int) -> tuple[int, int]:
 
 
 def _flags(name: bytes) -> int:
-    return 0 if name.isascii() else _UTF8
+    return 0 if name.isascii() else zf.UTF8
 
 
 def _local_header(name: bytes, facts: tuple[int, ...], zip64: bool) -> bytes:
@@ -230,19 +222,19 @@ def _local_header(name: bytes, facts: tuple[int, ...], zip64: bool) -> bytes:
     *known, packed, size = facts
     extra = struct.pack("<2H2Q", 1, 16, size, packed) if zip64 else b""
     version = _VERSION_64 if zip64 else _VERSION
-    shown = (_ELSEWHERE, _ELSEWHERE) if zip64 else (packed, size)
-    return _LOCAL.pack(b"PK\3\4", version, _flags(name), *known, *shown, len(name), len(extra)) + name + extra
+    shown = (zf.ELSEWHERE, zf.ELSEWHERE) if zip64 else (packed, size)
+    return zf.LOCAL.pack(zf.LOCAL_SIGN, version, _flags(name), *known, *shown, len(name), len(extra)) + name + extra
 
 
 def _central_header(name: bytes, fields: tuple[int, ...]) -> bytes:
     method, time, day, crc32, packed, size, place = fields
     numbers = [size, packed, place]
     large = [number for number in numbers if number >= BIG]
-    size, packed, place = (_ELSEWHERE if number >= BIG else number for number in numbers)
+    size, packed, place = (zf.ELSEWHERE if number >= BIG else number for number in numbers)
     extra = struct.pack(f"<2H{len(large)}Q", 1, 8 * len(large), *large) if large else b""
     version = _VERSION_64 if large else _VERSION
-    head = _CENTRAL.pack(
-        *(b"PK\1\2", _MADE_BY, version, _flags(name), method, time, day, crc32, packed, size),
+    head = zf.CENTRAL.pack(
+        *(zf.CENTRAL_SIGN, _MADE_BY, version, _flags(name), method, time, day, crc32, packed, size),
         *(len(name), len(extra), 0, 0, 0, _MODE, place),
     )
     return head + name + extra
@@ -251,10 +243,10 @@ def _central_header(name: bytes, fields: tuple[int, ...]) -> bytes:
 def _end(count: int, size: int, start: int) -> bytes:
     """What ends an archive: of so many entries, with a directory of so many bytes from `start` on."""
     if count < MANY and max(size, start) < BIG:
-        return _END.pack(b"PK\5\6", 0, 0, count, count, size, start, 0)
+        return zf.END.pack(zf.END_SIGN, 0, 0, count, count, size, start, 0)
     versions = (_MADE_BY & ~0xFF | _VERSION_64, _VERSION_64)
-    end_64 = _END_64.pack(b"PK\6\6", _END_64.size - 12, *versions, 0, 0, count, count, size, start)
-    locator = _LOCATOR.pack(b"PK\6\7", 0, start + size, 1)
-    counts = [_ELSEWHERE_SHORT if count >= MANY else count] * 2
-    places = [_ELSEWHERE if number >= BIG else number for number in (size, start)]
-    return end_64 + locator + _END.pack(b"PK\5\6", 0, 0, *counts, *places, 0)
+    end_64 = zf.END64.pack(zf.END64_SIGN, zf.END64.size - 12, *versions, 0, 0, count, count, size, start)
+    locator = zf.LOCATOR.pack(zf.LOCATOR_SIGN, 0, start + size, 1)
+    counts = [zf.ELSEWHERE16 if count >= MANY else count] * 2
+    places = [zf.ELSEWHERE if number >= BIG else number for number in (size, start)]
+    return end_64 + locator + zf.END.pack(zf.END_SIGN, 0, 0, *counts, *places, 0)

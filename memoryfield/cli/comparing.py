@@ -14,10 +14,10 @@ from ..field import Field
 from .common import AllowOption, JsonOption, command_group, print_json, tell_notes
 from .options import PlainCommand
 from .progress import progress_bar
-from .render import cells, clipped, escaped, is_terminal, plural, say, size, styled, width
+from .render import cells, clipped, contents, escaped, is_terminal, plural, say, size, styled, width
 
 if TYPE_CHECKING:
-    from ..archives.diff import Diff, FileChange, FileStat, KeyChange, Kind
+    from ..archives.diff import Diff, FileChange, FileStat, KeyChange
     from ..archives.verify import Verified
 
 app = command_group()
@@ -106,12 +106,8 @@ def _print_verified(found: "Verified") -> None:
     for check in found.checks:
         mark = styled("ok", 32) if check.holds else styled("FAULTS", 31)
         print(f"{mark} {escaped(check.what)}: {escaped(check.detail)}")
-    counts = [plural(found.pages, "page")]
-    if found.attachments:
-        counts.append(plural(found.attachments, "other file"))
-    if found.indexes:
-        counts.append(plural(len(found.indexes), "index"))
-    print(f"{escaped(str(found.path))}: {', '.join(counts)}, {size(found.bytes)}")
+    held = contents(found.pages, found.attachments, len(found.indexes))
+    print(f"{escaped(str(found.path))}: {held}, {size(found.bytes)}")
     print(f"sha256 {found.sha256}")
     print(f"content {found.content_hash}" if found.content_hash else "no content hash: not all could be read")
     if not found.holds:
@@ -144,10 +140,7 @@ def _readable(location: str = "") -> Iterator[None]:
 def print_changes(found: "Diff") -> None:
     """A line for each file that differs, and below it how."""
     for change in found.changes:
-        name = escaped(change.name)
-        if change.kind == "renamed":
-            name = f"{escaped(change.old_name)} → {name}"
-        print(f"{styled(change.kind, _COLOURS[change.kind])} {name}")
+        print(f"{styled(change.kind, _COLOURS[change.kind])} {_name_of(change)}")
         for line in _details(change):
             print("    " + clipped(line, (width() or EXPECTED_WIDTH) - 4))
 
@@ -235,7 +228,8 @@ def _say_what_was_compared(found: "Diff", a: str, b: str) -> None:
 
 
 def _counts(found: "Diff", word: str) -> Iterator[str]:
-    kinds: tuple[Kind, ...] = ("added", "removed", "changed", "renamed")
-    for kind in kinds:
+    from ..archives.diff import KINDS
+
+    for kind in KINDS:
         if count := len(found.pages(kind) if word == "page" else found.attachments(kind)):
             yield f"{plural(count, word)} {kind}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..containers import Limits, open_container
-from ..errors import UsageError
+from ..errors import RefusedError, UsageError
 from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json, tell_notes
 from .options import PlainCommand
 from .progress import progress_bar
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..archives.merge import Merged
 
 app = command_group()
-
-REFUSED = 3
 
 BaseOption = Annotated[
     str,
@@ -106,7 +104,7 @@ def merge_into(
         _print(merged, dry_run)
     if merged.conflicts:
         _say_conflicts(merged, deciding, with_base=bool(base), strategy=strategy)
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(RefusedError.exit_code)
 
 
 def _print(merged: Merged, dry_run: bool) -> None:

@@ -87,8 +87,13 @@ def fields(
             _print_listed(one)
         if not found:
             say("no field has a name: `memoryfield add NAME LOCATION` gives one")
-    if check and (code := max((one.exit_code and (3 if one.exit_code == 3 else 1) for one in found), default=0)):
+    if check and (code := max((_code(one) for one in found), default=0)):
         raise typer.Exit(code)
+
+
+def _code(one: "Listed") -> int:
+    """What a name adds to the exit code of all: whatever is wrong with it but a refusal is a problem."""
+    return one.exit_code if one.exit_code in (0, RefusedError.exit_code) else 1
 
 
 def _print_listed(one: "Listed") -> None:

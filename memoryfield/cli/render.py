@@ -117,6 +117,12 @@ def size(count: int) -> str:
     return f"{value:.1f} {unit}"
 
 
+def contents(pages: int, attachments: int, indexes: int) -> str:
+    """How many pages, other files and indexes there are; of the latter two, none is not told."""
+    others = [plural(count, word) for count, word in ((attachments, "other file"), (indexes, "index")) if count]
+    return ", ".join([plural(pages, "page"), *others])
+
+
 def plural(count: int, word: str) -> str:
     """`1 page`, `2 pages`, `3 indexes`."""
     ending = "" if count == 1 else "es" if word.endswith("x") else "s"

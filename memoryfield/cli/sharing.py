@@ -1,6 +1,7 @@
 """Commands on archives: pack and unpack."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from ..field import Field
 from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
 from .progress import progress_bar
-from .render import escaped, plural, say, size
+from .render import contents, escaped, plural, say, size
 
 app = command_group()
 
@@ -78,17 +79,13 @@ def pack(
         print_json(packed.to_dict())
         return
     _say_left_out(packed.left_out, packed.notes)
-    counts = [plural(packed.pages, "page")]
-    if packed.attachments:
-        counts.append(plural(packed.attachments, "other file"))
-    if packed.indexes:
-        counts.append(plural(len(packed.indexes), "index"))
-    print(f"{escaped(str(packed.path))}: {', '.join(counts)}, {size(packed.bytes)}")
+    held = contents(packed.pages, packed.attachments, len(packed.indexes))
+    print(f"{escaped(str(packed.path))}: {held}, {size(packed.bytes)}")
     print(f"sha256 {packed.sha256}")
     print(f"content {packed.content_hash}")
 
 
-def _say_left_out(left_out: list[tuple[str, str]], notes: list[str]) -> None:
+def _say_left_out(left_out: list[tuple[str, str]], notes: Sequence[str] = ()) -> None:
     for name, reason in left_out:
         say(f"left out: {name} ({reason})")
     for note in notes:
@@ -145,8 +142,7 @@ def unpack(
     if as_json:
         print_json(unpacked.to_dict())
         return
-    for name, reason in unpacked.left_out:
-        say(f"left out: {name} ({reason})")
+    _say_left_out(unpacked.left_out)
     print(f"{escaped(str(unpacked.path))}: {plural(unpacked.pages, 'page')}, {size(unpacked.bytes)}")
 
 

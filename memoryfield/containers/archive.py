@@ -60,7 +60,7 @@ class ArchiveContainer:
             self._file.close()
             raise
         self._source = Source(self._file)
-        self._identity = _identity(os.fstat(self._file.fileno()))
+        self._identity = identity(os.fstat(self._file.fileno()))
         self._items: dict[str, Item] = {}
         self._skipped: list[Skipped] = []
         self._sha256 = pin.sha256 if pin else None
@@ -144,7 +144,7 @@ class ArchiveContainer:
         return cast("IO[bytes]", EntryFile(self._pieces(name, self._items[name])))
 
     def renewed(self) -> ArchiveContainer:
-        if _identity(self.location.stat()) == self._identity:
+        if identity(self.location.stat()) == self._identity:
             return self
         return ArchiveContainer(self.location, self.limits, strict=self.strict, pin=self._pin)
 
@@ -261,7 +261,7 @@ def reading(name: str) -> Iterator[None]:
         raise OSError(errno.EIO, f"in the archive, {error}", name) from error
 
 
-def _identity(status: os.stat_result) -> tuple[int, ...]:
+def identity(status: os.stat_result) -> tuple[int, ...]:
     """What changes when a file is replaced, or written over."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 

@@ -7,9 +7,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
-from ..errors import PageNameError
+from ..errors import PageNameError, ReadOnlyError
 from ..names import plain_name_fault
 
+NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+"""Errors of a place where nothing can be made."""
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a disk that has no room, or not for so large a file."""
 
@@ -144,6 +146,18 @@ def check_plain(name: str) -> None:
     """
     if fault := plain_name_fault(name):
         raise PageNameError(f"the name {name!r} {fault}", hint="Give the plain name of a page in the field.")
+
+
+def require_writable(container: Container) -> None:
+    """Refuse to go on where a container cannot be written.
+
+    Raises:
+        ReadOnlyError: it cannot; an archive says how to go on.
+    """
+    if not container.writable:
+        with container.lock():
+            pass
+        raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
 
 
 def say_where(error: BaseException, folder: Path) -> None:

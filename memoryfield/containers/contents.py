@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from .. import names
 from .base import Container
@@ -14,20 +14,63 @@ def says_something(name: str) -> bool:
     return not (names.is_debris(name) or names.is_index(name) or names.is_journal(name))
 
 
+def files(
+    container: Container, *, unread: dict[str, str] | None = None, done: Callable[[], None] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of each page and other file at the root, sorted by name; one that has gone meanwhile is none.
+
+    Args:
+        unread: gets name and reason of those that cannot be read.
+        done: called after each.
+
+    Raises:
+        OSError: one cannot be read, and there is no `unread`; its `filename` is the file's.
+    """
+    for name in sorted(entry.name for entry in container.entries() if says_something(entry.name)):
+        raw = None
+        try:
+            raw = container.read(name)
+        except FileNotFoundError:
+            pass  # gone since the folder was listed
+        except OSError as error:
+            if unread is None:
+                raise
+            unread[name] = error.strerror or str(error)
+        if raw is not None:
+            yield name, raw
+        if done:
+            done()
+
+
+def total(*containers: Container) -> int:
+    """How many names `files` would go through."""
+    return sum(says_something(name) for container in containers for name in container.names())
+
+
+def counting(
+    of: int, progress: Callable[[int, int], None] | None, each: int, *, last: bool = False
+) -> Callable[[], None] | None:
+    """What is called for each of so many files: after `each` of them, and perhaps for the last, it tells how many."""
+    if progress is None:
+        return None
+    count = 0
+
+    def done() -> None:
+        nonlocal count
+        count += 1
+        if count % each == 0 or (last and count == of):
+            progress(count, max(of, count))
+
+    return done
+
+
 def file_hashes(container: Container) -> dict[str, bytes]:
     """The SHA-256 (32 bytes) of each page and other file at the root, by name, sorted.
 
     Raises:
         OSError: one cannot be read; its `filename` is the file's.
     """
-    wanted = sorted(entry.name for entry in container.entries() if says_something(entry.name))
-    hashes: dict[str, bytes] = {}
-    for name in wanted:
-        try:
-            hashes[name] = hashlib.sha256(container.read(name)).digest()
-        except FileNotFoundError:
-            continue  # gone since the folder was listed
-    return hashes
+    return {name: hashlib.sha256(raw).digest() for name, raw in files(container)}
 
 
 def content_hash(hashes: Mapping[str, bytes]) -> str:

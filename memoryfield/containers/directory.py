@@ -14,8 +14,8 @@ from typing import IO
 
 from ..errors import FieldNotFoundError, ReadOnlyError
 from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
-from .base import FOLDER, LINK_OUT, Entry, Skipped, check_plain, digest, say_where
-from .journal import Changes, flush_folder, is_begun, is_decided, settle
+from .base import FOLDER, LINK_OUT, NOT_ALLOWED, Entry, Skipped, check_plain, digest, say_where
+from .journal import Changes, flush_folder, is_begun, is_decided, new_file, settle
 
 MANY = 20_000
 """Of so many files, a process of its own takes the fingerprint, beside what ours does next."""
@@ -240,8 +240,7 @@ class DirectoryContainer:
 
     @staticmethod
     def _write_through(temporary: Path, data: bytes, target: Path) -> None:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(handle, "wb") as file:
+        with new_file(temporary) as file:
             with suppress(FileNotFoundError):
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
             file.write(data)
@@ -267,13 +266,11 @@ class DirectoryContainer:
         """Say in the field's own words that a folder does not allow writing."""
         try:
             yield
-        except PermissionError as error:
-            raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
         except OSError as error:
-            if error.errno != 30:  # EROFS: a file system mounted read-only
-                say_where(error, self.location)
-                raise
-            raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
+            if error.errno in NOT_ALLOWED:
+                raise ReadOnlyError(f"cannot write in {str(self.location)!r}: {error.strerror}") from error
+            say_where(error, self.location)
+            raise
 
     @contextmanager
     def lock(self) -> Iterator[None]:

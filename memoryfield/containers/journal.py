@@ -64,7 +64,7 @@ class Changes:
         check_plain(name)
         self._begin()
         staged = str(len(self._changes))
-        with _new(self._stage / staged) as file:
+        with new_file(self._stage / staged) as file:
             with suppress(FileNotFoundError):
                 if before:
                     (self._stage / staged).chmod(stat.S_IMODE((self._folder / name).stat().st_mode))
@@ -96,7 +96,7 @@ class Changes:
             return
         _flush_files(self._stage / change.staged for change in self._changes if change.staged)
         draft = self._stage / "plan"
-        with _new(draft) as file:
+        with new_file(draft) as file:
             file.write(json.dumps(self._changes).encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
@@ -229,7 +229,7 @@ def _digest(path: Path) -> str:
         return ""
 
 
-def _new(path: Path) -> IO[bytes]:
+def new_file(path: Path) -> IO[bytes]:
     """A file that is not there yet."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     return os.fdopen(handle, "wb")

@@ -10,25 +10,19 @@ from collections.abc import Iterator
 from typing import IO
 
 from ..errors import ArchiveError
+from . import zipformat as zf
 from .limits import Limits, allow
-from .survey import HERE, MAX_SHOWN, STORED, Item, Survey, UnclearError
+from .survey import HERE, MAX_SHOWN, Item, Survey, UnclearError
 
-_LOCAL = struct.Struct("<4s5H3L2H")
-_CENTRAL = struct.Struct("<4s6H3L5H2L")
-_END = struct.Struct("<4s4H2LH")
-_LOCATOR = struct.Struct("<4sLQL")
-_END64 = struct.Struct("<4sQ2H2L4Q")
-_LOCAL_SIGN, _CENTRAL_SIGN, _END_SIGN = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
-_LOCATOR_SIGN, _END64_SIGN, _DESCRIPTOR_SIGN = b"PK\x06\x07", b"PK\x06\x06", b"PK\x07\x08"
+_DESCRIPTOR_SIGN = b"PK\x07\x08"
 _MAX_COMMENT = 0xFFFF
-_ELSEWHERE16, _ELSEWHERE = 0xFFFF, 0xFFFFFFFF
-_ELSEWHERES = (_ELSEWHERE16,) * 4 + (_ELSEWHERE,) * 2
-"""Values that say: the true one stands in the zip64 record. These are those of the six in both records."""
+_ELSEWHERES = (zf.ELSEWHERE16,) * 4 + (zf.ELSEWHERE,) * 2
+"""Those of the six values that are in both end records."""
 
 _ZIP64_EXTRA, _PATH_EXTRA = b"\x01\x00", b"up"
 _NEEDLES = (_ZIP64_EXTRA, _PATH_EXTRA)
 """Extra fields without these bytes need no closer look."""
-_ENCRYPTED, _DESCRIPTOR, _PATCH, _STRONG, _UTF8, _MASKED = 0x1, 0x8, 0x20, 0x40, 0x800, 0x2000
+_ENCRYPTED, _DESCRIPTOR, _PATCH, _STRONG, _MASKED = 0x1, 0x8, 0x20, 0x40, 0x2000
 _UNREADABLE = _ENCRYPTED | _STRONG | _MASKED | _PATCH
 _NEWEST = 63
 """The version of the zip format, times ten, that the last addition which is known here needs."""
@@ -48,10 +42,10 @@ def _read(file: IO[bytes], offset: int, length: int) -> bytes:
 def read_end(file: IO[bytes], limits: Limits, seen: Survey) -> tuple[int, bytes, int, int]:
     """Where the directory begins, its bytes, how many entries it has, and by how much all its offsets are wrong."""
     place, record = _end_record(file, seen)
-    _, disk, first_disk, here, count, size, offset, _ = _END.unpack(record)
+    _, disk, first_disk, here, count, size, offset, _ = zf.END.unpack(record)
     end = place
-    if place >= _LOCATOR.size and _read(file, place - _LOCATOR.size, 4) == _LOCATOR_SIGN:
-        end, values = _zip64(file, place - _LOCATOR.size)
+    if place >= zf.LOCATOR.size and _read(file, place - zf.LOCATOR.size, 4) == zf.LOCATOR_SIGN:
+        end, values = _zip64(file, place - zf.LOCATOR.size)
         given = (disk, first_disk, here, count, size, offset)
         for value, true, elsewhere in zip(given, values, _ELSEWHERES, strict=True):
             if value not in (true, elsewhere):
@@ -68,7 +62,7 @@ def read_end(file: IO[bytes], limits: Limits, seen: Survey) -> tuple[int, bytes,
     if size > max(limits.entries * _DIRECTORY_BYTES, 1 << 16):
         hint = allow(entries=-(-size // _DIRECTORY_BYTES))
         raise UnclearError("A-13", f"has a directory of {size:,} bytes, which is too much for its entries", hint)
-    if count * _CENTRAL.size > size:
+    if count * zf.CENTRAL.size > size:
         raise UnclearError("A-12", "has a directory that is too small for the number of its entries")
     if start > offset:
         seen.tell(None, "A-12", f"has {start - offset:,} bytes before its first entry, or after its directory")
@@ -78,17 +72,17 @@ def read_end(file: IO[bytes], limits: Limits, seen: Survey) -> tuple[int, bytes,
 def _end_record(file: IO[bytes], seen: Survey) -> tuple[int, bytes]:
     """The end record and its place: the one that stands last, and whose comment ends the file."""
     size = file.seek(0, 2)
-    first = max(0, size - _MAX_COMMENT - _END.size)
+    first = max(0, size - _MAX_COMMENT - zf.END.size)
     tail = _read(file, first, size - first)
     places: list[int] = []
-    place = tail.find(_END_SIGN)
+    place = tail.find(zf.END_SIGN)
     while place >= 0:
         places.append(place)
-        place = tail.find(_END_SIGN, place + 1)
-    whole = [place for place in places if place + _END.size <= len(tail)]
+        place = tail.find(zf.END_SIGN, place + 1)
+    whole = [place for place in places if place + zf.END.size <= len(tail)]
     if not whole:
         raise ArchiveError("it has no end record; is it cut off, or no zip at all?")
-    ends = {place: place + _END.size + _END.unpack_from(tail, place)[-1] for place in whole}
+    ends = {place: place + zf.END.size + zf.END.unpack_from(tail, place)[-1] for place in whole}
     fitting = [place for place in whole if ends[place] == len(tail)]
     if len(fitting) > 1 or (fitting and fitting[0] != places[-1]):
         raise UnclearError("A-12", "has several end records, of which programs would choose different ones")
@@ -97,7 +91,7 @@ def _end_record(file: IO[bytes], seen: Survey) -> tuple[int, bytes]:
         raise ArchiveError("its comment is cut off")
     if ends[chosen] < len(tail):
         seen.tell(None, "A-12", f"has {len(tail) - ends[chosen]:,} bytes after its end")
-    return first + chosen, tail[chosen : chosen + _END.size]
+    return first + chosen, tail[chosen : chosen + zf.END.size]
 
 
 def _zip64(file: IO[bytes], place: int) -> tuple[int, tuple[int, ...]]:
@@ -106,11 +100,11 @@ def _zip64(file: IO[bytes], place: int) -> tuple[int, tuple[int, ...]]:
     Args:
         place: where its locator is.
     """
-    _, disk, offset, disks = _LOCATOR.unpack(_read(file, place, _LOCATOR.size))
-    if offset + _END64.size != place or disk or disks > 1:
+    _, disk, offset, disks = zf.LOCATOR.unpack(_read(file, place, zf.LOCATOR.size))
+    if offset + zf.END64.size != place or disk or disks > 1:
         raise UnclearError("A-12", "has its zip64 end record not where it says")
-    sign, size, _, _, *values = _END64.unpack(_read(file, offset, _END64.size))
-    if sign != _END64_SIGN or size != _END64.size - 12:
+    sign, size, _, _, *values = zf.END64.unpack(_read(file, offset, zf.END64.size))
+    if sign != zf.END64_SIGN or size != zf.END64.size - 12:
         raise UnclearError("A-12", "has no zip64 end record where it says")
     return offset, tuple(values)
 
@@ -121,7 +115,8 @@ def _zip64(file: IO[bytes], place: int) -> tuple[int, tuple[int, ...]]:
 def read_directory(seen: Survey, data: bytes, count: int, shift: int) -> None:
     """Fill the survey with the directory's entries."""
     place, size, items = 0, len(data), seen.items
-    unpack, central, fixed = _CENTRAL.unpack_from, _CENTRAL_SIGN, _CENTRAL.size
+    unpack, central, fixed = zf.CENTRAL.unpack_from, zf.CENTRAL_SIGN, zf.CENTRAL.size
+    elsewhere = zf.ELSEWHERE
     for _ in range(count):
         if place + fixed > size:
             raise UnclearError("A-12", "has fewer entries in its directory than it says")
@@ -144,7 +139,7 @@ def read_directory(seen: Survey, data: bytes, count: int, shift: int) -> None:
         extra = data[after_name : after_name + extras] if extras else b""
         if not name or disk or version & 0xFF > _NEWEST or flags & _UNREADABLE:
             _look_closer(seen, item, extra, disk, version & 0xFF)
-        if packed == _ELSEWHERE or full == _ELSEWHERE or at == _ELSEWHERE or _has_needle(extra):
+        if packed == elsewhere or full == elsewhere or at == elsewhere or _has_needle(extra):
             _read_extra(seen, item, extra)
         item.offset += shift
         place = after_name + extras + comment
@@ -159,7 +154,7 @@ def _has_needle(extra: bytes) -> bool:
 def _look_closer(seen: Survey, item: Item, extra: bytes, disk: int, version: int) -> None:
     if not item.name:
         _decode(seen, item, extra)
-    if disk not in (0, _ELSEWHERE16):
+    if disk not in (0, zf.ELSEWHERE16):
         seen.block(item, "A-12", "lies in another file")
     if version > _NEWEST:
         seen.block(item, "A-4", f"needs version {version / 10} of the zip format")
@@ -172,7 +167,7 @@ def _look_closer(seen: Survey, item: Item, extra: bytes, disk: int, version: int
 def _decode(seen: Survey, item: Item, extra: bytes) -> None:
     """Find the name of an entry whose name is not UTF-8."""
     item.name = _inside(_unicode_path(item.raw, _fields(extra)) or item.raw.decode("cp437"))
-    if item.raw and item.flags & _UTF8:
+    if item.raw and item.flags & zf.UTF8:
         seen.block(item, "S-1", "has a name that is not UTF-8, though it says so")
 
 
@@ -239,7 +234,7 @@ def _merge_zip64(values: list[int], fields: list[tuple[bytes, bytes]], known: in
         known: how many of them a complete field has.
     """
     found = [content for kind, content in fields if kind == _ZIP64_EXTRA]
-    wanted = [number for number, value in enumerate(values) if value == _ELSEWHERE]
+    wanted = [number for number, value in enumerate(values) if value == zf.ELSEWHERE]
     if len(found) > 1:
         return "has several zip64 fields"
     if not found:
@@ -249,7 +244,7 @@ def _merge_zip64(values: list[int], fields: list[tuple[bytes, bytes]], known: in
     if len(numbers) < len(wanted):
         return "has a zip64 field that is too short"
     if len(numbers) > len(wanted):  # all of them, needed or not
-        if any(value not in (number, _ELSEWHERE) for value, number in zip(values, numbers[:known], strict=False)):
+        if any(value not in (number, zf.ELSEWHERE) for value, number in zip(values, numbers[:known], strict=False)):
             return "has a zip64 field that contradicts its header"
         first = numbers[: len(wanted)]
         numbers = [numbers[number] for number in wanted if number < len(numbers)]
@@ -275,10 +270,10 @@ def check_headers(seen: Survey, file: IO[bytes], end: int) -> None:
         if offset != reach:
             _tell_gap(seen, previous, item, reach)
         header = window.at(offset, 30 + named)
-        if offset < reach and header[:4] == _LOCAL_SIGN and len(header) >= 30:
+        if offset < reach and header[:4] == zf.LOCAL_SIGN and len(header) >= 30:
             # It is refused; and a hundred thousand may share one header, and its extra fields.
             flags, extras = item.flags, header[28] | header[29] << 8
-        elif not (header[6:28] == item.head and header[30:] == item.raw and header[:4] == _LOCAL_SIGN):
+        elif not (header[6:28] == item.head and header[30:] == item.raw and header[:4] == zf.LOCAL_SIGN):
             flags, extras = _compare(seen, item, window, header)
         else:
             flags, extras = item.flags, header[28] | header[29] << 8
@@ -292,7 +287,7 @@ def check_headers(seen: Survey, file: IO[bytes], end: int) -> None:
             reached = _after_descriptor(seen, item, window, reached, following)
         if reached > end and not item.blocked:
             seen.block(item, "A-12", "does not lie in the archive as far as it says")
-        if item.method == STORED and item.packed != item.size:
+        if item.method == zf.STORED and item.packed != item.size:
             seen.block(item, "A-12", "is stored, and its two sizes differ")
         previous = item if reached >= reach else previous
         reach = max(reach, reached)
@@ -319,11 +314,11 @@ def _compare(seen: Survey, item: Item, window: _Window, header: bytes) -> tuple[
 
     (More exactly, by how much name and extra fields are longer than the name in the directory.)
     """
-    if len(header) < _LOCAL.size or header[:4] != _LOCAL_SIGN:
+    if len(header) < zf.LOCAL.size or header[:4] != zf.LOCAL_SIGN:
         seen.block(item, "A-12", "has no header where the directory says")
         return 0, -1
-    _, _, flags, method, _, _, crc, packed, size, named, extras = _LOCAL.unpack_from(header)
-    extra = window.at(item.offset + _LOCAL.size + named, extras) if extras else b""
+    _, _, flags, method, _, _, crc, packed, size, named, extras = zf.LOCAL.unpack_from(header)
+    extra = window.at(item.offset + zf.LOCAL.size + named, extras) if extras else b""
     fields = _fields(extra)
     for fault in _contradictions(item, header, flags, method, crc, [size, packed], named, fields):
         seen.block(item, "A-12", f"has a header that contradicts the directory: {fault}")
@@ -342,9 +337,9 @@ def _contradictions(
     named: int,
     fields: list[tuple[bytes, bytes]],
 ) -> Iterator[str]:
-    if named != len(item.raw) or header[_LOCAL.size :] != item.raw:
+    if named != len(item.raw) or header[zf.LOCAL.size :] != item.raw:
         yield "another name"
-    mask = _UNREADABLE | (0 if item.raw.isascii() else _UTF8)
+    mask = _UNREADABLE | (0 if item.raw.isascii() else zf.UTF8)
     if (flags ^ item.flags) & mask:
         yield "other flags"
     if method != item.method:
@@ -362,7 +357,7 @@ def _contradictions(
 
 def _after_descriptor(seen: Survey, item: Item, window: _Window, place: int, following: int) -> int:
     """Where the data descriptor ends, of the four forms in which programs write it."""
-    short = struct.pack("<3L", item.crc, item.packed & _ELSEWHERE, item.size & _ELSEWHERE)
+    short = struct.pack("<3L", item.crc, item.packed & zf.ELSEWHERE, item.size & zf.ELSEWHERE)
     long = struct.pack("<L2Q", item.crc, item.packed, item.size)
     forms = (short, _DESCRIPTOR_SIGN + short, long, _DESCRIPTOR_SIGN + long)
     found = window.at(place, 24)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ..errors import UnsafeArchiveError
 
-STORED, DEFLATED = 0, 8
 FILE, FOLDER, LINK = 0o10, 0o04, 0o12
 """The kinds in a Unix mode, its lower twelve bits away."""
 HERE = "./"

@@ -8,7 +8,8 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from .survey import DEFLATED, STORED, Item
+from .survey import Item
+from .zipformat import DEFLATED, STORED
 
 _CHUNK = 1 << 20
 _READ = 1 << 16

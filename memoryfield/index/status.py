@@ -9,13 +9,13 @@ from typing import Any, Literal
 import apsw
 
 from ..containers import Container
+from ..containers.base import require_writable
 from ..embedders import DEFAULT_MODEL, MODELS, Embedder, dimensions_of, find_embedder, is_known
 from ..errors import (
     EmbedderUnavailableError,
     IndexFileError,
     IndexUnreadableError,
     MemoryfieldError,
-    ReadOnlyError,
     UsageError,
 )
 from ..names import INDEX_SUFFIX, is_index, is_page
@@ -74,10 +74,7 @@ def sync_index(
         raise UsageError(f"{threads} threads cannot compute anything", hint="Give it at least 1.")
     embedder = embedder_of(container, model or models_of(container)[0], threads=threads)
     model = embedder.model
-    if not container.writable:
-        with container.lock():  # an archive says how to go on
-            pass
-        raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
+    require_writable(container)
     missing = model not in index_files(container)
     if (rebuild or missing) and (reason := embedder.unavailable()):
         if not missing:

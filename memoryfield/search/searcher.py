@@ -77,7 +77,8 @@ class Searcher:
     def _open(self, locations: Sequence[str | Path], limits: Limits) -> None:
         places: dict[str, str | Path] = {}
         for location in locations:
-            places.setdefault(place_of(location), location)
+            place = place_of(location) if len(locations) > 1 else ""  # of a name, that reads a file
+            places.setdefault(place, location)
         found: list[tuple[str, Container]] = []
         for location in places.values():
             try:

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from .. import names
 from ..containers import Container, Entry
-from ..errors import MemoryfieldError, ReadOnlyError
+from ..containers.base import require_writable
+from ..errors import MemoryfieldError
 from ..page import Page
 from .links import links
 from .mending import Mend, mended, with_new_names, with_usual_uuids
@@ -180,10 +181,7 @@ def apply(container: Container, changes: Sequence[Change]) -> list[Outcome]:
     """
     if not changes:
         return []
-    if not container.writable:
-        with container.lock():  # an archive says how to go on
-            pass
-        raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
+    require_writable(container)
     problems = _not_to_be_done(container, changes)
     _write_all(container, changes, problems)
     renamed: dict[str, str] = {}

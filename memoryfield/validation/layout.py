@@ -8,7 +8,7 @@ from .. import names
 from ..containers import Container, Skipped
 from ..containers.archive import ArchiveContainer
 from ..containers.base import FOLDER, LINK_OUT
-from ..containers.survey import DEFLATED, STORED
+from ..containers.zipformat import DEFLATED, STORED
 from .report import Fault
 
 
