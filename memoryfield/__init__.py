@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .answers import Written as Written
     from .archives.diff import Diff as Diff
     from .archives.diff import diff as diff
     from .archives.merge import Merged as Merged
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .containers.limits import Limits as Limits
     from .errors import MemoryfieldError as MemoryfieldError
     from .field import Field as Field
-    from .field import Written as Written
     from .page import Page as Page
     from .page import Problem as Problem
     from .search.result import Hit as Hit
@@ -42,7 +42,7 @@ _HOMES = {
     "SearchResult": "search.result",
     "Searcher": "search.searcher",
     "Verified": "archives.verify",
-    "Written": "field",
+    "Written": "answers",
     "diff": "archives.diff",
     "merge": "archives.merge",
     "pack": "archives.pack",

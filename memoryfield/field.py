@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from . import names
+from .answers import PageList, PagesRead, Written, listed
 from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
     FieldNotFoundError,
+    MemoryfieldError,
     NotEmptyError,
     PageConflictError,
     PageExistsError,
@@ -35,16 +37,9 @@ if TYPE_CHECKING:
     from .validation import Fault
     from .validation.fixes import Change, Outcome
 
+SortKey = Literal["filename", "title", "updated", "created", "bytes"]
 MIN_UUID_CHARS = 8
 INDEX_PAGE = "index.md"
-
-
-class Written(NamedTuple):
-    """A page that was stored, and in plain words what its writer should know."""
-
-    page: Page
-    created: bool
-    notes: tuple[str, ...] = ()
 
 
 class Field:
@@ -179,6 +174,26 @@ class Field:
         """
         return self._load(self.find(wanted))
 
+    def read_many(self, wanted: Iterable[str]) -> PagesRead:
+        """Pages, each found as `find` finds it; one that is missing or cannot be read does not stop the others."""
+        found = PagesRead(self.name, [], [], [])
+        for one in wanted:
+            try:
+                found.pages.append(self.read(one))
+            except PageNotFoundError as error:
+                found.missing.append(error)
+            except (MemoryfieldError, OSError) as error:
+                found.failed.append((one, error))
+        return found
+
+    def list_pages(self, sort: SortKey = "filename", *, reverse: bool = False) -> PageList:
+        """What every page says of itself, in order of a key; dates and sizes begin with the greatest."""
+        unreadable: list[tuple[str, str]] = []
+        rows = [listed(page) for page in self.pages(unreadable)]  # in order of their names
+        descending = sort in ("updated", "created", "bytes")
+        rows.sort(key=lambda row: _sortable(row[sort]), reverse=descending != reverse)
+        return PageList(self.name, rows, unreadable)
+
     def _load(self, name: str) -> Page:
         entry = self.container.entry(name)
         return Page(name, self.container.read(name), mtime_ns=entry.mtime_ns)
@@ -243,7 +258,7 @@ class Field:
                 given = Page(name, _joined(stored.raw, added))
             self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
             page = self._load(name)
-        return Written(page, stored is None, tuple(_notes(page)))
+        return Written(page, stored is None, tuple(_notes(page)), self.name)
 
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""
@@ -263,7 +278,7 @@ class Field:
             if raw != before.raw:
                 self.container.write(name, _refreshed(page))
             page = self._load(name)
-        return Written(page, False, tuple(_notes(page)))
+        return Written(page, False, tuple(_notes(page)), self.name)
 
     def rename(self, wanted: str, new: str, notes: list[str] | None = None) -> str:
         """Give a page another name; its uuid stays. Its rows in every index follow, or `notes` tells why not.
@@ -495,6 +510,10 @@ def check_page_name(name: str) -> str:
         f"{name!r} is no name for a page: lowercase letters, digits and hyphens only",
         hint=f"How about {names.slug(names.stem(name))}?",
     )
+
+
+def _sortable(value: str | int) -> str | int:
+    return value.casefold() if isinstance(value, str) else value
 
 
 def _encoded(text: str) -> bytes:

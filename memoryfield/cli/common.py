@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..answers import answer
 from ..containers import Container, Limits
 from ..errors import UsageError
 from ..field import Field, locate
@@ -95,14 +96,19 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def print_json(value: Any) -> None:
-    """One JSON object on standard output."""
+def print_json(facts: dict[str, Any]) -> None:
+    """One JSON object on standard output, with its shape's version."""
+    print(json.dumps(answer(facts), ensure_ascii=_is_plain(), indent=2))
+
+
+def print_json_line(facts: dict[str, Any]) -> None:
+    """The same on a line of its own, sent off at once."""
+    print(json.dumps(answer(facts), ensure_ascii=_is_plain()), flush=True)
+
+
+def print_foreign_json(value: Any) -> None:
+    """JSON whose shape is not ours."""
     print(json.dumps(value, ensure_ascii=_is_plain(), indent=2))
-
-
-def print_json_line(value: Any) -> None:
-    """One JSON object on a line of its own, sent off at once."""
-    print(json.dumps(value, ensure_ascii=_is_plain()), flush=True)
 
 
 def _is_plain() -> bool:

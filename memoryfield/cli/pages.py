@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import MemoryfieldError, PageConflictError, PageNotFoundError, RefusedError, UsageError
-from ..field import Field, Written
+from ..answers import Written
+from ..errors import MemoryfieldError, PageConflictError, RefusedError, UsageError
 from ..page import Page
 from .common import AllowOption, FieldOption, JsonOption, agreed, command_group, open_field, print_json
 from .options import PlainCommand
@@ -54,7 +54,7 @@ def write(
             page = _name_for(source)
         mode: Any = "append" if append else "replace" if replace else "new"
         written = opened.write(page, _text(source), title=title, summary=summary, mode=mode, if_match=if_match)
-        _report(opened, written, as_json)
+        _report(written, as_json)
 
 
 def _name_for(source: Path) -> str:
@@ -71,24 +71,13 @@ def _text(source: Path | None) -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _report(opened: Field, written: Written, as_json: bool) -> None:
-    page = written.page
+def _report(written: Written, as_json: bool) -> None:
     for note in written.notes:
         say(f"note: {note}")
     if as_json:
-        print_json(
-            {
-                "field": opened.name,
-                "filename": page.filename,
-                "created": written.created,
-                "uuid": page.uuid,
-                "sha256": page.sha256,
-                "bytes": page.size,
-                "notes": list(written.notes),
-            }
-        )
+        print_json(written.to_dict())
     else:
-        print(escaped(page.filename))
+        print(escaped(written.page.filename))
 
 
 @app.command(cls=PlainCommand)
@@ -106,55 +95,21 @@ def read(
       $ memoryfield read woks
       $ memoryfield read --body woks pans
     """
-    found: list[dict[str, Any]] = []
-    missing: list[PageNotFoundError] = []
-    failed: list[MemoryfieldError | OSError] = []
     with open_field(field, allow) as opened:
-        for wanted in pages:
-            try:
-                page = opened.read(wanted)
-            except PageNotFoundError as error:
-                missing.append(error)
-                failed.append(error)
-                continue
-            except (MemoryfieldError, OSError) as error:
-                failed.append(error)
-                continue
-            if as_json:
-                found.append(_page_json(page, body))
-                continue
-            if len(pages) > 1:
-                print(f"{'' if not found else chr(10)}==> {escaped(page.filename)} <==", flush=True)
-            found.append({})
-            _print_page(page, body)
+        found = opened.read_many(pages)
     if as_json:
-        print_json(
-            {
-                "field": opened.name,
-                "pages": found,
-                "missing": [{"wanted": error.wanted, "suggestions": list(error.suggestions)} for error in missing],
-            }
-        )
-    for fault in failed:
-        say(f"error: {fault if isinstance(fault, MemoryfieldError) else f'{fault.filename}: {fault.strerror}'}")
-    if failed:
+        print_json(found.to_dict(body=body))
+    else:
+        for number, page in enumerate(found.pages):
+            if len(pages) > 1:
+                print(f"{chr(10) if number else ''}==> {escaped(page.filename)} <==", flush=True)
+            _print_page(page, body)
+    for missing in found.missing:
+        say(f"error: {missing}")
+    for wanted, fault in found.failed:
+        say(f"error: {fault if isinstance(fault, MemoryfieldError) else f'{wanted}: {fault.strerror}'}")
+    if not found.is_complete:
         raise typer.Exit(1)
-
-
-def _page_json(page: Page, body: bool) -> dict[str, Any]:
-    found = {
-        "filename": page.filename,
-        "title": page.title,
-        "uuid": page.uuid,
-        "sha256": page.sha256,
-        "bytes": page.size,
-        "frontmatter": page.frontmatter,
-        "body": page.body,
-        "problems": [
-            {"line": problem.line, "column": problem.column, "message": problem.message} for problem in page.problems
-        ],
-    }
-    return found if body else {**found, "text": page.text}
 
 
 def _print_page(page: Page, body: bool) -> None:
@@ -186,6 +141,10 @@ class SortKey(StrEnum):
     SIZE = "size"
 
 
+_KEYS: dict[str, Any] = {"name": "filename", "size": "bytes"}
+"""Which facts those are, where they are called otherwise."""
+
+
 @app.command("list", cls=PlainCommand)
 def list_pages(
     sort: Annotated[
@@ -203,43 +162,15 @@ def list_pages(
       $ memoryfield list --sort updated
     """
     with open_field(field, allow) as opened:
-        unreadable: list[tuple[str, str]] = []
-        rows = [_row(page) for page in opened.pages(unreadable)]
-        key = {"name": "filename", "size": "bytes"}.get(sort.value, sort.value)
-        descending = sort in (SortKey.UPDATED, SortKey.CREATED, SortKey.SIZE)
-        rows.sort(key=lambda row: row["filename"])
-        rows.sort(key=lambda row: _sortable(row[key]), reverse=descending != reverse)
-        failed = [{"filename": name, "reason": reason} for name, reason in unreadable]
-        if as_json:
-            print_json({"field": opened.name, "pages": rows, "failed": failed})
-        else:
-            _print_list(rows)
-    for name, reason in unreadable:
+        found = opened.list_pages(_KEYS.get(sort.value, sort.value), reverse=reverse)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print_list(found.pages)
+    for name, reason in found.failed:
         say(f"error: {name}: {reason}")
-    if unreadable:
+    if found.failed:
         raise typer.Exit(1)
-
-
-def _row(page: Page) -> dict[str, Any]:
-    return {
-        "filename": page.filename,
-        "title": page.title,
-        "summary": page.summary,
-        "uuid": page.uuid,
-        "created": page.created,
-        "updated": page.updated or _mtime(page),
-        "bytes": page.size,
-    }
-
-
-def _mtime(page: Page) -> str:
-    from ..dates import iso_time
-
-    return iso_time(page.mtime_ns)[:19] + "Z"
-
-
-def _sortable(value: Any) -> Any:
-    return value.casefold() if isinstance(value, str) else value
 
 
 def _print_list(rows: list[dict[str, Any]]) -> None:

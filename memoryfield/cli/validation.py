@@ -10,7 +10,17 @@ import typer
 from .. import __version__
 from ..errors import ArchiveError, UsageError
 from ..field import Field
-from .common import AllowOption, FieldOption, JsonOption, command_group, is_named, location_of, open_field, print_json
+from .common import (
+    AllowOption,
+    FieldOption,
+    JsonOption,
+    command_group,
+    is_named,
+    location_of,
+    open_field,
+    print_foreign_json,
+    print_json,
+)
 from .options import PlainCommand
 from .progress import progress_bar
 from .render import clipped, escaped, is_terminal, plural, revealed, say, styled, width
@@ -93,7 +103,7 @@ def _explain(identifier: str, form: Format) -> None:
 
     if matching := [one for one in requirements().values() if one.id.partition("-")[0] == identifier.strip().upper()]:
         if form is Format.json:
-            print_json([one._asdict() for one in matching])
+            print_json({"requirements": [one._asdict() for one in matching]})
         for one in matching if form is not Format.json else ():
             print(f"{styled(one.id, 1)} ({one.severity}): {one.text}")
         return
@@ -137,7 +147,7 @@ def _report(
         report = formats.as_json(name, pages, faults, notes)
         print_json(report if fixed is None else {**report, "fixed": fixed})
     elif form is Format.sarif:
-        print_json(formats.as_sarif(location, faults, version=__version__))
+        print_foreign_json(formats.as_sarif(location, faults, version=__version__))
     elif form is Format.github:
         for line in formats.as_github(location, faults):
             print(escaped(line))

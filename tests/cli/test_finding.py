@@ -233,7 +233,7 @@ def test_results_in_json(kitchen: Path) -> None:
     assert run.code == 0
     assert run.err == ""
     found = run.json
-    assert list(found) == ["query", "mode", "model", "notes", "results"]
+    assert list(found) == ["schema", "query", "mode", "model", "notes", "results"]
     assert (found["query"], found["mode"], found["model"]) == ("which wok heats evenly?", "hybrid", MODEL)
     hit = found["results"][0]
     assert set(hit) == {

@@ -60,6 +60,7 @@ def test_what_was_added_is_told(place: Path) -> None:
     promised = forked("add", "other", ARCHIVE, "--sha256", sha256(place), "--project", "--json", cwd=place)
     assert promised.err == ""
     assert promised.json == {
+        "schema": 1,
         "name": "other",
         "location": ARCHIVE,
         "file": str(place / "memoryfields.toml"),
@@ -294,7 +295,7 @@ def test_without_names_it_says_how_to_get_one(place: Path) -> None:
     run = forked("fields", cwd=place)
     assert (run.code, run.out) == (0, "")
     assert "memoryfield add NAME LOCATION" in run.err
-    assert forked("fields", "--check", "--json", cwd=place).json == {"fields": []}
+    assert forked("fields", "--check", "--json", cwd=place).json == {"schema": 1, "fields": []}
 
 
 def test_nothing_in_a_hostile_file_reaches_the_terminal(place: Path) -> None:

@@ -60,6 +60,7 @@ def test_the_report_in_json(kitchen: Path) -> None:
     run = forked("write", "lids", "--json", cwd=kitchen, stdin="Glass lids.\n")
     page = page_of(kitchen, "lids.md")
     assert run.json == {
+        "schema": 1,
         "field": "kitchen",
         "filename": "lids.md",
         "created": True,

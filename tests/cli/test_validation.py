@@ -57,6 +57,7 @@ def test_a_field_without_a_fault_prints_nothing(kitchen: Path) -> None:
     assert (run.code, run.out) == (0, "")
     assert run.err == "3 pages, 0 errors, 0 warnings\n"
     assert forked("validate", "--ignore", "R", "--json", cwd=kitchen).json == {
+        "schema": 1,
         "field": "kitchen",
         "pages": 3,
         "errors": 0,
@@ -165,7 +166,7 @@ def test_an_explanation_needs_no_field_and_takes_lowercase(tmp_path: Path) -> No
     assert run.code == 0
     assert run.out.startswith("F-8 (error): ")
     told = forked("validate", "--explain", "f-8", "--json", cwd=tmp_path).json
-    assert set(told) == {"id", "severity", "text", "why", "mend", "is_visible"}
+    assert set(told) == {"schema", "id", "severity", "text", "why", "mend", "is_visible"}
     assert told["id"] == "F-8"
 
 
@@ -368,7 +369,7 @@ def test_a_letter_explains_all_of_its_requirements(tmp_path: Path) -> None:
     wanted = [one for one in requirements().values() if one.id.startswith("F-")]
     assert run.out == "".join(f"{one.id} ({one.severity}): {one.text}\n" for one in wanted)
     told = forked("validate", "--explain", "F", "--json", cwd=tmp_path).json
-    assert [one["id"] for one in told] == [one.id for one in wanted]
+    assert [one["id"] for one in told["requirements"]] == [one.id for one in wanted]
 
 
 @pytest.mark.parametrize("form", ["text", "github", "sarif", "json"])

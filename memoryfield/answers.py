@@ -1,0 +1,109 @@
+"""What is answered about pages: the objects that the library returns, and their one shape in JSON."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .dates import iso_time
+from .errors import MemoryfieldError, PageNotFoundError
+from .page import Page
+
+SCHEMA = 1
+"""The version of every JSON object's shape. Keys are only ever added, so it changes when one must go."""
+
+
+def answer(facts: dict[str, Any]) -> dict[str, Any]:
+    """A JSON object as the command line, and every server, sends it: its shape's version first."""
+    return {"schema": SCHEMA, **facts}
+
+
+class Written(NamedTuple):
+    """A page that was stored, and in plain words what its writer should know."""
+
+    page: Page
+    created: bool
+    notes: tuple[str, ...] = ()
+    field: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "field": self.field,
+            "filename": self.page.filename,
+            "created": self.created,
+            "uuid": self.page.uuid,
+            "sha256": self.page.sha256,
+            "bytes": self.page.size,
+            "notes": list(self.notes),
+        }
+
+
+class PagesRead(NamedTuple):
+    """Pages that were asked for, in that order; those that are not there, and those that cannot be read."""
+
+    field: str
+    pages: list[Page]
+    missing: list[PageNotFoundError]
+    failed: list[tuple[str, MemoryfieldError | OSError]]
+    """What was asked for, and why it cannot be had."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was asked for is there."""
+        return not (self.missing or self.failed)
+
+    def to_dict(self, *, body: bool = False) -> dict[str, Any]:
+        """As JSON has it; with `body`, without the pages' whole text."""
+        return {
+            "field": self.field,
+            "pages": [_page(page, body) for page in self.pages],
+            "missing": [{"wanted": error.wanted, "suggestions": list(error.suggestions)} for error in self.missing],
+            "failed": [{"wanted": wanted, "reason": _reason(error)} for wanted, error in self.failed],
+        }
+
+
+class PageList(NamedTuple):
+    """What a field holds: each page's facts as JSON has them, and the pages that cannot be read."""
+
+    field: str
+    pages: list[dict[str, Any]]
+    failed: list[tuple[str, str]]
+    """File name and reason."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        failed = [{"filename": name, "reason": reason} for name, reason in self.failed]
+        return {"field": self.field, "pages": self.pages, "failed": failed}
+
+
+def listed(page: Page) -> dict[str, Any]:
+    """A page's facts in a list; `updated` is the file's time where the page does not tell it."""
+    return {
+        "filename": page.filename,
+        "title": page.title,
+        "summary": page.summary,
+        "uuid": page.uuid,
+        "created": page.created,
+        "updated": page.updated or iso_time(page.mtime_ns)[:19] + "Z",
+        "bytes": page.size,
+    }
+
+
+def _page(page: Page, body: bool) -> dict[str, Any]:
+    facts = {
+        "filename": page.filename,
+        "title": page.title,
+        "uuid": page.uuid,
+        "sha256": page.sha256,
+        "bytes": page.size,
+        "frontmatter": page.frontmatter,
+        "body": page.body,
+        "problems": [
+            {"line": problem.line, "column": problem.column, "message": problem.message} for problem in page.problems
+        ],
+    }
+    return facts if body else {**facts, "text": page.text}
+
+
+def _reason(error: MemoryfieldError | OSError) -> str:
+    return error.message if isinstance(error, MemoryfieldError) else error.strerror or str(error)
