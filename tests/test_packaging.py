@@ -53,6 +53,11 @@ def test_the_wheel_holds_the_written_format(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "spec/", "samples/"))]
 
 
+def test_the_wheel_holds_the_skill(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.read("memoryfield/agents/SKILL.md") == (ROOT / "memoryfield/agents/SKILL.md").read_bytes()
+
+
 def test_an_installed_package_explains_requirements(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "installed"
     with zipfile.ZipFile(wheel) as archive:

@@ -40,6 +40,7 @@ COMMANDS = {
     "fields": "naming",
     "remove": "naming",
     "update": "naming",
+    "skill": "skill",
 }
 """Each command and the module that it is loaded from when it is asked for."""
 

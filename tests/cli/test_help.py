@@ -88,8 +88,12 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "remove": _beside_a_named_archive,
     "update": _beside_a_named_archive,
     "merge": _beside_an_older_archive,
+    "skill": _an_empty_folder,
 }
 """Where the examples of a command make sense; those of the others do in a field."""
+
+
+SUBCOMMANDS = ["skill install", "skill uninstall", "skill status"]
 
 
 @pytest.fixture(scope="module")
@@ -103,9 +107,11 @@ def path_with_command(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the examples are for a POSIX shell")
-@pytest.mark.parametrize("name", ["", *COMMANDS])
-def test_every_example_works_as_it_is_printed(tmp_path: Path, path_with_command: str, name: str) -> None:
-    shown = forked(*([name] if name else []), "--help")
+@pytest.mark.parametrize("name", ["", *COMMANDS, *SUBCOMMANDS])
+def test_every_example_works_as_it_is_printed(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, path_with_command: str, name: str
+) -> None:
+    shown = forked(*name.split(), "--help")
     assert shown.code == 0
     assert shown.err == ""
     script = examples(shown.out)
@@ -115,7 +121,7 @@ def test_every_example_works_as_it_is_printed(tmp_path: Path, path_with_command:
         ["sh", "-e"],
         input="\n".join(script) + "\n",
         cwd=PLACES.get(name, _in_a_field)(tmp_path),
-        env=environment(PATH=path_with_command),
+        env=environment(PATH=path_with_command, HOME=str(tmp_path_factory.mktemp("home"))),
         capture_output=True,
         text=True,
         check=False,
