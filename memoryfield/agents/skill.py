@@ -84,8 +84,8 @@ class Found(NamedTuple):
 
 
 def content() -> bytes:
-    """The skill's file, as it is installed."""
-    return Path(__file__).with_name(FILE).read_bytes()
+    """The skill's file, as it is installed: with LF, whatever a checkout made of its line ends."""
+    return _with_lf(Path(__file__).with_name(FILE).read_bytes())
 
 
 def stamped(text: bytes) -> bytes:
@@ -232,7 +232,7 @@ def _check_ours(state: State) -> None:
 def _state(file: Path) -> State:
     """What lies there. Line ends do not count: git changes them on the way."""
     try:
-        text = file.read_bytes().replace(b"\r\n", b"\n")
+        text = _with_lf(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return State.FOREIGN if file.is_symlink() else State.ABSENT
     except OSError:
@@ -243,6 +243,10 @@ def _state(file: Path) -> State:
     if stamp is None or file.is_symlink():
         return State.FOREIGN
     return State.OLD if stamp[1] == _hash(text) else State.EDITED
+
+
+def _with_lf(text: bytes) -> bytes:
+    return text.replace(b"\r\n", b"\n")
 
 
 def _hash(text: bytes) -> bytes:

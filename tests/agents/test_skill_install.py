@@ -334,3 +334,20 @@ def test_no_home_folder_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(UsageError, match="your home folder is not known"):
         skill.install(["codex"], "user", tmp_path)
     assert skill.install(["codex"], "project", tmp_path).exit_code == 0
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_traces_of_each_harness_are_seen(ann: Person, name: str) -> None:
+    traces = {"codex": ".codex", "agents": ".agents"}.get(name, str(Path(FOLDERS[name][1]).parent))
+    (ann.home / traces).mkdir(parents=True)
+    assert results(ann.run("install", "--json")) == {name: "installed"}
+
+
+def test_a_repository_on_github_is_not_taken_for_one_with_copilot(ann: Person) -> None:
+    ann.put("work/.github/workflows/test.yml", b"")
+    assert results(ann.run("install", "--project", "--json")) == {"agents": "installed"}
+    ann.put("work/.github/copilot-instructions.md", b"")
+    ann.run("uninstall", "--project")
+    (ann.project / ".agents/skills").rmdir()
+    (ann.project / ".agents").rmdir()
+    assert results(ann.run("install", "--project", "--json")) == {"copilot": "installed"}
