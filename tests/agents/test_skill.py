@@ -137,8 +137,8 @@ def test_every_command_in_the_text_runs(shell: Shell) -> None:
 
 @on_posix
 def test_the_answers_are_as_the_skill_tells(shell: Shell) -> None:
-    hit = re.compile(r"^1 (strong|weak) 0\.\d\d  (.+)  \((.+\.md)\)$", re.MULTILINE)
-    assert hit.search(shell.output('memoryfield search "why did my job run twice when the clocks changed?"'))
+    found = shell.output('memoryfield search "why did my job run twice when the clocks changed?"')
+    assert re.search(r"\b(strong|weak) 0\.\d\d .*\btime-cron-dst\.md\b", found)
     none = shell.run("memoryfield search zebra migration patterns")
     assert (none.returncode, none.stdout, none.stderr.splitlines()[-1]) == (1, "", "nothing found")
     several = shell.output("memoryfield read time-cron-dst time-store-utc")
