@@ -156,6 +156,7 @@ def test_the_answers_are_as_the_skill_tells(shell: Shell) -> None:
         ("env -u MEMORYFIELD memoryfield search wok", 2, "no memoryfield here"),
         ("echo x | memoryfield write csv-quoting-rules", 3, "exists already"),
         ("echo x | memoryfield write csv-quoting-rules --replace --if-match 00", 3, "Read it again"),
+        ("memoryfield pack -o x.memoryfield.zip; echo x | memoryfield write -f x.memoryfield.zip new", 3, "archive"),
     ],
 )
 def test_a_failure_has_the_exit_code_that_the_skill_tells(shell: Shell, command: str, code: int, says: str) -> None:
