@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import UsageError
 from .common import JsonOption, command_group, print_json
 from .options import PlainCommand
 from .render import escaped, say, styled
@@ -25,9 +26,8 @@ AgentOption = Annotated[
         help="claude-code, codex, cursor, copilot, gemini, opencode, or agents for the rest; repeatable.",
     ),
 ]
-ScopeOption = Annotated[
-    bool, typer.Option("--project/--user", help="This project's skills, or yours in every project.", show_default=False)
-]
+ProjectOption = Annotated[bool, typer.Option("--project", help="In the repository that you stand in.")]
+UserOption = Annotated[bool, typer.Option("--user", help="Yours, in every project; so it is without --project.")]
 
 
 @skill.callback(invoke_without_command=True)
@@ -48,7 +48,9 @@ def print_skill(context: typer.Context) -> None:
 
 
 @skill.command(cls=PlainCommand)
-def install(agent: AgentOption = None, project: ScopeOption = False, as_json: JsonOption = False) -> None:
+def install(
+    agent: AgentOption = None, project: ProjectOption = False, user: UserOption = False, as_json: JsonOption = False
+) -> None:
     """Install the skill, or bring it up to date, for the agents that are used here.
 
     It is yours, in every project, unless --project puts it into this one. Besides
@@ -62,7 +64,7 @@ def install(agent: AgentOption = None, project: ScopeOption = False, as_json: Js
     """
     from ..agents import skill
 
-    report = skill.install(agent or (), _scope(project))
+    report = skill.install(agent or (), _scope(project, user))
     _report(report, as_json)
     if any(placed.result in ("installed", "updated") for placed in report.places):
         say("next: begin a new session of the agent; set MEMORYFIELD to your field, or tell the agent where it is")
@@ -70,7 +72,9 @@ def install(agent: AgentOption = None, project: ScopeOption = False, as_json: Js
 
 
 @skill.command(cls=PlainCommand)
-def uninstall(agent: AgentOption = None, project: ScopeOption = False, as_json: JsonOption = False) -> None:
+def uninstall(
+    agent: AgentOption = None, project: ProjectOption = False, user: UserOption = False, as_json: JsonOption = False
+) -> None:
     """Remove the skill where `install` put it, and its folder; nothing else.
 
     \b
@@ -80,7 +84,7 @@ def uninstall(agent: AgentOption = None, project: ScopeOption = False, as_json: 
     """
     from ..agents import skill
 
-    report = skill.uninstall(agent or (), _scope(project))
+    report = skill.uninstall(agent or (), _scope(project, user))
     _report(report, as_json)
     _end(report.exit_code)
 
@@ -108,7 +112,9 @@ def status(as_json: JsonOption = False) -> None:
     _end(0 if any(one.state != State.FOREIGN for one in there) else 1)
 
 
-def _scope(project: bool) -> str:
+def _scope(project: bool, user: bool) -> str:
+    if project and user:
+        raise UsageError("--project and --user exclude each other")
     return "project" if project else "user"
 
 

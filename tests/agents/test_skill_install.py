@@ -158,6 +158,7 @@ def test_an_agent_that_is_not_known_is_wrong_usage(ann: Person) -> None:
         run = ann.run(command, "--agent", "codex", "--agent", "emacs")
         assert run.code == 2
         assert "no agent 'emacs' is known. They are claude-code, codex" in run.err
+    assert ann.run("install", "--project", "--user").code == 2
     assert ann.files() == {}
 
 
