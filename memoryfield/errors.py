@@ -55,6 +55,15 @@ class PageNotFoundError(MemoryfieldError):
         self.suggestions = suggestions
 
 
+class SectionNotFoundError(MemoryfieldError):
+    """No section of a page has this heading, or several have. `suggestions` are the closest, as `page.md#anchor`."""
+
+    def __init__(self, message: str, wanted: str, suggestions: tuple[str, ...] = (), *, hint: str = "") -> None:
+        super().__init__(message, hint=f"Did you mean {' or '.join(suggestions)}?" if suggestions else hint)
+        self.wanted = wanted
+        self.suggestions = suggestions
+
+
 class ContainerError(MemoryfieldError):
     """The bytes of a field cannot be read or written."""
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from .dates import moment_of
 from .frontmatter import (
@@ -28,7 +28,7 @@ from .names import stem
 __all__ = ["Page", "Problem", "now", "with_block_of", "with_filled_frontmatter", "with_keys"]
 
 _BOM = "\ufeff"
-_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*)$")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*)$")
 _SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*$")
 _NO_PARAGRAPH = re.compile(r" {0,3}(?:>|#{1,6}[ \t])|\t| {4}")
 _ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=\S)|[ \t])")
@@ -141,7 +141,7 @@ class Page:
     @cached_property
     def heading(self) -> str | None:
         """The text of the first heading, outside code."""
-        return next((text for _, text in headings(self.body)), None)
+        return next((heading.text for heading in headings(self.body)), None)
 
     @property
     def title(self) -> str:
@@ -197,11 +197,25 @@ class Page:
         return "" if value is None or isinstance(value, dict | list) else " ".join(str(value).split())
 
 
-def headings(body: str) -> Iterator[tuple[int, str]]:
-    """The headings of Markdown text outside fenced code, lists and quotes: line (from 1) and text."""
+class Heading(NamedTuple):
+    """A heading of Markdown text: its line (from 1), its text as written, and its level (1 to 6).
+
+    `start` is the place of its first character, and `end` that after its last line.
+    """
+
+    line: int
+    text: str
+    level: int
+    start: int
+    end: int
+
+
+def headings(body: str) -> Iterator[Heading]:
+    """The headings of Markdown text outside fenced code, lists and quotes."""
     fence = ""
     indent = 0  # of what a list item holds
     paragraph: list[str] = []
+    begin = 0  # of the paragraph
     for number, match in enumerate(_LINE.finditer(body), 1):
         line = match[0].rstrip("\r\n")
         if mark := _FENCE.match(line):
@@ -220,11 +234,13 @@ def headings(body: str) -> Iterator[tuple[int, str]]:
             indent = 0
         if indent:
             continue
-        if (heading := _HEADING.match(line)) and (text := _without_closing(heading[1])):
-            yield number, text
+        if (heading := _HEADING.match(line)) and (text := _without_closing(heading[2])):
+            yield Heading(number, text, len(heading[1]), match.start(), match.end())
         elif paragraph and _SETEXT.match(line):
-            yield number - len(paragraph), " ".join(paragraph)
+            level = 1 if line.strip().startswith("=") else 2
+            yield Heading(number - len(paragraph), " ".join(paragraph), level, begin, match.end())
         if line.strip() and not _NO_PARAGRAPH.match(line) and not _SETEXT.match(line):
+            begin = begin if paragraph else match.start()
             paragraph.append(line.strip())
         else:
             paragraph = []

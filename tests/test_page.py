@@ -288,7 +288,20 @@ def test_a_page_of_many_megabytes_is_read() -> None:
     ],
 )
 def test_headings_stand_outside_code(body: str, expected: list[tuple[int, str]]) -> None:
-    assert list(headings(body)) == expected
+    found = list(headings(body))
+    assert [(heading.line, heading.text) for heading in found] == expected
+    assert all(heading.text.split()[0] in body[heading.start : heading.end] for heading in found)
+
+
+def test_a_heading_knows_its_level_and_its_place() -> None:
+    body = "text\r\n## A ##\r\nb\n  c\n---\n\nD\n==\n###### E"
+    found = list(headings(body))
+    assert [(heading.level, body[heading.start : heading.end]) for heading in found] == [
+        (2, "## A ##\r\n"),
+        (2, "b\n  c\n---\n"),
+        (1, "D\n==\n"),
+        (6, "###### E"),
+    ]
 
 
 def test_a_heading_with_a_very_long_run_of_blanks_does_not_hang() -> None:

@@ -248,13 +248,7 @@ def headline(page: Page) -> Iterator[Fault]:
 
 def _is_first_level(page: Page) -> bool:
     """Whether the first heading is one of the first level."""
-    number, _ = next(headings(page.body))
-    lines = re.split(r"\r\n?|\n", page.body)
-    first = lines[number - 1].strip()
-    if first.startswith("#"):
-        return first.startswith(("# ", "#\t"))
-    below = next(line for line in lines[number:] if re.fullmatch(r" {0,3}(=+|-+)[ \t]*", line))
-    return below.strip().startswith("=")
+    return next(headings(page.body)).level == 1
 
 
 def _bare(text: str) -> str:
