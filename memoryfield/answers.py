@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .dates import iso_time
-from .errors import MemoryfieldError, PageNotFoundError
+from .errors import MemoryfieldError, PageNotFoundError, SectionNotFoundError
 from .page import Page
+from .sections import Section, sections
 
 SCHEMA = 1
 """The version of every JSON object's shape. Keys are only ever added, so it changes when one must go."""
@@ -38,12 +39,63 @@ class Written(NamedTuple):
         }
 
 
+class PageRead(NamedTuple):
+    """A page that was asked for, or one section of it."""
+
+    page: Page
+    section: Section | None = None
+
+    @property
+    def filename(self) -> str:
+        """The page's."""
+        return self.page.filename
+
+    @property
+    def body(self) -> str:
+        """The section, with its heading; without one, the text after the frontmatter."""
+        return self.page.body if self.section is None else self.page.body[self.section.start : self.section.end]
+
+    @property
+    def text(self) -> str:
+        """The section; without one, the whole page."""
+        return self.page.text if self.section is None else self.body
+
+    @property
+    def outline(self) -> list[Section]:
+        """The sections of the page, or those inside of the section, which is the first."""
+        first, last = (0, len(self.page.body)) if self.section is None else self.section[-2:]
+        return [section for section in sections(self.page.body) if first <= section.start < last]
+
+    def to_dict(self, *, body: bool = False, outline: bool = False) -> dict[str, Any]:
+        """As JSON has it; with `body`, without the whole text; with `outline`, the headings in place of the text."""
+        page = self.page
+        facts = {
+            "filename": page.filename,
+            "title": page.title,
+            "uuid": page.uuid,
+            "sha256": page.sha256,
+            "bytes": page.size,
+            "section": self.section and self.section.text,
+        }
+        if outline:
+            return {**facts, "outline": [section.to_dict(page.body) for section in self.outline]}
+        facts |= {
+            "frontmatter": page.frontmatter,
+            "body": self.body,
+            "problems": [
+                {"line": problem.line, "column": problem.column, "message": problem.message}
+                for problem in page.problems
+            ],
+        }
+        return facts if body else {**facts, "text": self.text}
+
+
 class PagesRead(NamedTuple):
-    """Pages that were asked for, in that order; those that are not there, and those that cannot be read."""
+    """Pages and sections that were asked for, in order; those that are not there, and those that cannot be read."""
 
     field: str
-    pages: list[Page]
-    missing: list[PageNotFoundError]
+    pages: list[PageRead]
+    missing: list[PageNotFoundError | SectionNotFoundError]
     failed: list[tuple[str, MemoryfieldError | OSError]]
     """What was asked for, and why it cannot be had."""
 
@@ -52,11 +104,11 @@ class PagesRead(NamedTuple):
         """Whether all that was asked for is there."""
         return not (self.missing or self.failed)
 
-    def to_dict(self, *, body: bool = False) -> dict[str, Any]:
-        """As JSON has it; with `body`, without the pages' whole text."""
+    def to_dict(self, *, body: bool = False, outline: bool = False) -> dict[str, Any]:
+        """As JSON has it; with `body`, without the pages' whole text; with `outline`, their headings alone."""
         return {
             "field": self.field,
-            "pages": [_page(page, body) for page in self.pages],
+            "pages": [page.to_dict(body=body, outline=outline) for page in self.pages],
             "missing": [{"wanted": error.wanted, "suggestions": list(error.suggestions)} for error in self.missing],
             "failed": [{"wanted": wanted, "reason": _reason(error)} for wanted, error in self.failed],
         }
@@ -87,22 +139,6 @@ def listed(page: Page) -> dict[str, Any]:
         "updated": page.updated or iso_time(page.mtime_ns)[:19] + "Z",
         "bytes": page.size,
     }
-
-
-def _page(page: Page, body: bool) -> dict[str, Any]:
-    facts = {
-        "filename": page.filename,
-        "title": page.title,
-        "uuid": page.uuid,
-        "sha256": page.sha256,
-        "bytes": page.size,
-        "frontmatter": page.frontmatter,
-        "body": page.body,
-        "problems": [
-            {"line": problem.line, "column": problem.column, "message": problem.message} for problem in page.problems
-        ],
-    }
-    return facts if body else {**facts, "text": page.text}
 
 
 def _reason(error: MemoryfieldError | OSError) -> str:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from . import names
-from .answers import PageList, PagesRead, Written, listed
+from .answers import PageList, PageRead, PagesRead, Written, listed
 from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
     FieldNotFoundError,
@@ -23,9 +23,11 @@ from .errors import (
     PageNameError,
     PageNotFoundError,
     RefusedError,
+    SectionNotFoundError,
     UsageError,
 )
 from .page import Page, now, with_block_of, with_filled_frontmatter, with_keys
+from .sections import find_section
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -175,16 +177,36 @@ class Field:
         return self._load(self.find(wanted))
 
     def read_many(self, wanted: Iterable[str]) -> PagesRead:
-        """Pages, each found as `find` finds it; one that is missing or cannot be read does not stop the others."""
+        """Pages, each found as `find` finds it, and sections of pages, as `page#heading`, found as `find_section` does.
+
+        One that is missing or cannot be read does not stop the others.
+        """
         found = PagesRead(self.name, [], [], [])
         for one in wanted:
             try:
-                found.pages.append(self.read(one))
-            except PageNotFoundError as error:
+                found.pages.append(self._read_part(one))
+            except (PageNotFoundError, SectionNotFoundError) as error:
+                error.wanted = one
                 found.missing.append(error)
             except (MemoryfieldError, OSError) as error:
                 found.failed.append((one, error))
         return found
+
+    def _read_part(self, wanted: str) -> PageRead:
+        name, heading = self._parts(wanted)
+        page = self.read(name)
+        return PageRead(page, None if heading is None else find_section(page, heading))
+
+    def _parts(self, wanted: str) -> tuple[str, str | None]:
+        """Which page is wanted, and which heading. No legal name has a `#`; a page whose name has one can be read."""
+        name, mark, heading = wanted.partition("#")
+        if mark:
+            existing = {entry.name for entry in self.entries()}
+            places = [place for place, sign in enumerate(wanted) if sign == "#"]
+            for end in (len(wanted), *reversed(places)):
+                if not existing.isdisjoint((wanted[:end], names.with_suffix(wanted[:end]))):
+                    return wanted[:end], wanted[end + 1 :] if end < len(wanted) else None
+        return name, heading if mark else None
 
     def list_pages(self, sort: SortKey = "filename", *, reverse: bool = False) -> PageList:
         """What every page says of itself, in order of a key; dates and sizes begin with the greatest."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import SectionNotFoundError
 from .names import folded
@@ -37,6 +37,11 @@ class Section(NamedTuple):
     anchor: str
     start: int
     end: int
+
+    def to_dict(self, body: str) -> dict[str, Any]:
+        """As JSON has it; its size is in bytes, with those of the sections inside."""
+        size = len(body[self.start : self.end].encode("utf-8"))
+        return {"level": self.level, "heading": self.text, "anchor": self.anchor, "bytes": size}
 
 
 def sections(body: str) -> list[Section]:

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..answers import Written
+from ..answers import PageRead, Written
 from ..errors import MemoryfieldError, PageConflictError, RefusedError, UsageError
 from ..page import Page
 from .common import AllowOption, FieldOption, JsonOption, agreed, command_group, open_field, print_json
@@ -80,30 +81,44 @@ def _report(written: Written, as_json: bool) -> None:
         print(escaped(written.page.filename))
 
 
+_WANTED = typer.Argument(metavar="PAGE...", help="Name, stem, uuid or its first 8 characters; #HEADING for a section.")
+
+
 @app.command(cls=PlainCommand)
 def read(
-    pages: Annotated[list[str], typer.Argument(metavar="PAGE...", help="Name, stem, uuid or its first 8 characters.")],
+    pages: Annotated[list[str], _WANTED],
     body: Annotated[bool, typer.Option("--body", help="Leave the frontmatter out.")] = False,
+    outline: Annotated[bool, typer.Option("--outline", help="Print the headings and their sizes alone.")] = False,
     field: FieldOption = None,
     allow: AllowOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print pages. One page: its bytes, as they are. Several: each under a line with its name.
 
+    PAGE#HEADING is one section, to the next heading of its level: by its heading, or as in a link to
+    it (#why-carbon-steel).
+
     \b
     Example:
       $ memoryfield read woks
       $ memoryfield read --body woks pans
+      $ memoryfield read --outline woks
+      $ memoryfield read woks#woks pans
     """
+    if outline and body:
+        raise UsageError("--outline prints no text, so --body does not go with it")
     with open_field(field, allow) as opened:
         found = opened.read_many(pages)
     if as_json:
-        print_json(found.to_dict(body=body))
+        print_json(found.to_dict(body=body, outline=outline))
+    elif outline:
+        for one in found.pages:
+            _print_outline(one)
     else:
-        for number, page in enumerate(found.pages):
+        for number, one in enumerate(found.pages):
             if len(pages) > 1:
-                print(f"{chr(10) if number else ''}==> {escaped(page.filename)} <==", flush=True)
-            _print_page(page, body)
+                print(f"{chr(10) if number else ''}==> {_called(one)} <==", flush=True)
+            _print_page(one, body)
     for missing in found.missing:
         say(f"error: {missing}")
     for wanted, fault in found.failed:
@@ -112,11 +127,29 @@ def read(
         raise typer.Exit(1)
 
 
-def _print_page(page: Page, body: bool) -> None:
+def _called(one: PageRead) -> str:
+    """What was read, as it can be asked for."""
+    return escaped(one.filename if one.section is None else f"{one.filename}#{one.section.text}")
+
+
+def _print_outline(one: PageRead) -> None:
+    """A line for the page, and one for each heading; of equal ones with what tells them apart."""
+    found = one.to_dict(outline=True)["outline"]
+    counts = Counter(section["heading"] for section in found)
+    print(f"{styled(_called(one), 1)}  {one.page.size:,} bytes  {escaped(one.page.title)}")
+    for section in found:
+        anchor = f"  #{section['anchor']}" if counts[section["heading"]] > 1 else ""
+        print(f"{'  ' * section['level']}{escaped(section['heading'])}  {section['bytes']:,}{escaped(anchor)}")
+
+
+def _print_page(one: PageRead, body: bool) -> None:
+    page = one.page
     if is_terminal():
-        print(escaped_page(page.body if body else page.text), end="")
+        print(escaped_page(one.body if body else one.text), end="")
         return
-    if not body:
+    if one.section is not None:
+        content = one.text.encode("utf-8")
+    elif not body:
         content = page.raw
     else:
         content = page.body.encode("utf-8") if page.is_utf8 else page.raw[len(page.raw) - _body_bytes(page) :]

@@ -283,7 +283,9 @@ def test_pages_in_json(kitchen: Path) -> None:
     assert run.code == 1
     assert run.json["field"] == "kitchen"
     (page,) = run.json["pages"]
-    assert set(page) == {"filename", "title", "uuid", "sha256", "bytes", "frontmatter", "body", "problems", "text"}
+    facts = {"filename", "title", "uuid", "sha256", "bytes", "section", "frontmatter", "body", "problems", "text"}
+    assert set(page) == facts
+    assert page["section"] is None
     assert page["text"] == WOKS
     assert page["sha256"] == sha256(WOKS.encode())
     assert page["frontmatter"]["created"] == "2026-01-01T00:00:00Z"
@@ -291,6 +293,114 @@ def test_pages_in_json(kitchen: Path) -> None:
     assert missing["wanted"] == "wokks"
     assert "woks.md" in missing["suggestions"]
     assert "text" not in forked("read", "--json", "--body", "woks", cwd=kitchen).json["pages"][0]
+
+
+LONG = """---
+title: Long
+---
+
+Intro.
+
+# Long
+
+Begin.
+
+## Why `it` is?
+
+Because.
+
+### Example
+
+One.
+
+## Example
+
+Two, \u00e9."""
+WHY = "## Why `it` is?\n\nBecause.\n\n### Example\n\nOne.\n\n"
+
+
+@pytest.mark.parametrize("wanted", ["long#Why `it` is?", "long.md#why it  is?", "long#why-it-is"])
+def test_a_section_is_printed_alone(kitchen: Path, wanted: str) -> None:
+    write_page(kitchen, "long.md", LONG)
+    run = forked("read", wanted, cwd=kitchen)
+    assert (run.code, run.out, run.err) == (0, WHY, "")
+    assert forked("read", "--body", wanted, cwd=kitchen).out == WHY
+
+
+def test_sections_and_pages_are_read_together(kitchen: Path) -> None:
+    write_page(kitchen, "long.md", LONG)
+    run = forked("read", "woks", "11111111#woks", "long#example-1", cwd=kitchen)
+    assert run.code == 0
+    woks = WOKS[WOKS.index("# Woks") :]
+    assert run.out == (
+        f"==> woks.md <==\n{WOKS}\n==> woks.md#Woks <==\n{woks}\n==> long.md#Example <==\n## Example\n\nTwo, \u00e9."
+    )
+
+
+def test_a_section_in_json_has_the_sha256_of_its_page(kitchen: Path) -> None:
+    write_page(kitchen, "long.md", LONG)
+    run = forked("read", "--json", "long#why-it-is", "long", cwd=kitchen)
+    section, page = run.json["pages"]
+    assert (section["section"], section["text"], section["body"]) == ("Why `it` is?", WHY, WHY)
+    assert (section["sha256"], section["bytes"]) == (page["sha256"], page["bytes"])
+    assert (page["section"], page["text"]) == (None, LONG)
+
+
+def test_a_section_that_is_not_there_is_named_with_the_closest(kitchen: Path) -> None:
+    write_page(kitchen, "long.md", LONG)
+    run = forked("read", "long#exampel", "pans", "long#", "long#Example", "wokks#why", cwd=kitchen)
+    assert run.code == 1
+    assert run.out == f"==> pans.md <==\n{PANS}"
+    assert "no section 'exampel'. Did you mean long.md#example or long.md#example-1?" in run.err
+    assert "2 sections 'Example'" in run.err
+    run = forked("read", "--json", "long#exampel", "long#", "wokks#why", cwd=kitchen)
+    assert run.json["missing"] == [
+        {"wanted": "long#exampel", "suggestions": ["long.md#example", "long.md#example-1"]},
+        {"wanted": "long#", "suggestions": []},
+        {"wanted": "wokks#why", "suggestions": ["woks.md"]},
+    ]
+
+
+def test_a_page_with_the_sign_in_its_name_is_still_read(kitchen: Path) -> None:
+    write_page(kitchen, "c#-notes.md", "# In C# too\n\nText.\n")
+    write_page(kitchen, "c.md", "# -notes.md\n")
+    for wanted in ("c#-notes.md", "c#-notes", "c#-notes#In C# too", "c#-notes.md#in-c-too"):
+        assert forked("read", wanted, cwd=kitchen).out == "# In C# too\n\nText.\n"
+
+
+def test_an_outline_is_a_line_for_each_heading(kitchen: Path) -> None:
+    write_page(kitchen, "long.md", LONG)
+    run = forked("read", "--outline", "long", "long#why-it-is", "nothing-like-it", "pans", cwd=kitchen)
+    assert run.code == 1
+    pans = len(PANS[PANS.index("# Pans") :])
+    assert run.out.splitlines() == [
+        f"long.md  {len(LONG.encode())} bytes  Long",
+        f"  Long  {len(LONG[LONG.index('# Long') :].encode())}",
+        f"    Why `it` is?  {len(WHY)}",
+        "      Example  19  #example",
+        "    Example  20  #example-1",
+        f"long.md#Why `it` is?  {len(LONG.encode())} bytes  Long",
+        f"    Why `it` is?  {len(WHY)}",
+        "      Example  19",
+        f"pans.md  {len(PANS)} bytes  Cast iron pans",
+        f"  Pans  {pans}",
+    ]
+
+
+def test_an_outline_in_json(kitchen: Path) -> None:
+    write_page(kitchen, "long.md", LONG)
+    (page,) = forked("read", "--json", "--outline", "long#why-it-is", cwd=kitchen).json["pages"]
+    assert set(page) == {"filename", "title", "uuid", "sha256", "bytes", "section", "outline"}
+    assert page["outline"] == [
+        {"level": 2, "heading": "Why `it` is?", "anchor": "why-it-is", "bytes": len(WHY)},
+        {"level": 3, "heading": "Example", "anchor": "example", "bytes": 19},
+    ]
+    assert forked("read", "--outline", "--body", "long", cwd=kitchen).code == 2
+
+
+def test_nothing_that_a_terminal_obeys_is_in_an_outline(kitchen: Path) -> None:
+    write_page(kitchen, "odd.md", "# A \x1b[31m\n")
+    assert forked("read", "--outline", "odd", cwd=kitchen).out.splitlines()[1].startswith("  A \\x1b[31m")
 
 
 # list
