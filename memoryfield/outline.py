@@ -1,0 +1,195 @@
+"""What a Markdown text is made of, line by line: where it can be cut, what its headings are, what it defines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import chain, count, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+PARAGRAPH = 7
+"""The rank of a cut between two blocks; that of one before a heading is the heading's level, from 1 to 6."""
+ITEM = 8
+LINE = 9
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
+_LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999})\]")
+_FOOTNOTE = re.compile(r" {0,3}\[(\^[^\[\]\s]+)\]:")
+_OWN_ANCHOR = re.compile(r"""(?:\b(?:id|name)\s?=\s?["']|\{#)([^"'<>{}\s]+)""")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+
+
+class Cut(NamedTuple):
+    """A line, from 0, before which a text can be cut; the lower its rank, the better."""
+
+    line: int
+    rank: int
+    heading: str = ""
+
+
+class Definition(NamedTuple):
+    """The lines, from `start` to before `end`, that say what a label of a link or footnote stands for."""
+
+    label: str
+    start: int
+    end: int
+
+
+class Outline(NamedTuple):
+    """A text's lines, with their ends, and what was found in them."""
+
+    lines: list[str]
+    cuts: list[Cut]
+    """By line. Nothing below leads into a block of code, a table, a list's item or a footnote."""
+    headings: list[tuple[int, str]]
+    """Lines, and what a link to each would say behind `#`, if no other heading said the same."""
+    own_anchors: dict[str, int]
+    """Anchors that the text sets itself, and their lines."""
+    definitions: dict[str, Definition]
+    uses: list[tuple[int, str]]
+    """The lines that may use a label that is defined."""
+
+    def needed(self, start: int, end: int) -> list[Definition]:
+        """The definitions that lines use, and that stand elsewhere."""
+        from bisect import bisect_left
+
+        found: dict[str, Definition] = {}
+        spans = [(start, end)]
+        while spans:
+            first, last = spans.pop()
+            for _, label in self.uses[bisect_left(self.uses, (first, "")) : bisect_left(self.uses, (last, ""))]:
+                definition = self.definitions[label]
+                if label not in found and not (start <= definition.start and definition.end <= end):
+                    found[label] = definition
+                    spans.append((definition.start, definition.end))
+        return sorted(found.values(), key=lambda definition: definition.start)
+
+
+def outline(text: str) -> Outline:
+    """Read a text as CommonMark with tables and footnotes."""
+    lines = _LINE.findall(text)
+    references: dict[str, list[int]] = {}
+    tokens = _blocks(text, references)
+    cuts = {cut.line: cut for cut in _cuts(tokens, lines)}
+    labels = {label: Definition(label, *span) for label, span in references.items()}
+    labels |= {note.label: note for note in _footnotes(tokens, lines)}
+    cuts = {line: Cut(line, PARAGRAPH) for line in (d.start for d in labels.values())} | cuts
+    headings = [
+        (token.map[0], anchor_of(tokens[at + 1].content))
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.map
+    ]
+    ordered = [cuts[line] for line in sorted(cuts)]
+    return Outline(lines, ordered, headings, _own_anchors(lines), labels, list(_uses(lines, labels)))
+
+
+def is_open(text: str) -> bool:
+    """Whether what stood behind a text would belong to its last block: code, or a comment, that never ends."""
+    tokens = _blocks(f"{text}\n\nx", {})
+    return not tokens or tokens[-1].content != "x"
+
+
+@cache
+def _reader() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark").enable("table")
+    reader.core.ruler.enableOnly(["normalize", "block"])
+    return reader
+
+
+def _blocks(text: str, references: dict[str, list[int]]) -> list[Token]:
+    """The blocks that are not within another, and the items of lists; labels and their lines go into `references`."""
+    found: dict[str, dict[str, dict[str, list[int]]]] = {}
+    tokens = _reader().parse(text, found)
+    references |= {label: entry["map"] for label, entry in found.get("references", {}).items()}
+    return [
+        token
+        for token in tokens
+        if token.map and (token.level == 0 or (token.level == 1 and token.type in ("list_item_open", "inline")))
+    ]
+
+
+def _cuts(tokens: list[Token], lines: list[str]) -> Iterator[Cut]:
+    for at, token in enumerate(tokens):
+        start, end = token.map or (0, 0)
+        if token.type == "heading_open":
+            yield Cut(start, int(token.tag[1:]), " ".join(tokens[at + 1].content.split()))
+        elif token.type == "list_item_open":
+            if tokens[at - 1].map != token.map and tokens[at - 1].type not in _LISTS:
+                yield Cut(start, ITEM)
+        elif token.type not in ("code_block", "inline"):  # what is indented may belong to what stands above
+            yield Cut(start, PARAGRAPH)
+        if token.type == "paragraph_open" and not any(map(_FOOTNOTE.match, lines[start:end])):
+            yield from (Cut(line, LINE) for line in range(start + 1, end) if lines[line][:1].isalpha())
+
+
+_LISTS = ("bullet_list_open", "ordered_list_open")
+
+
+def _footnotes(tokens: list[Token], lines: list[str]) -> Iterator[Definition]:
+    """Footnotes: to CommonMark, a paragraph and, indented below it, code."""
+    blocks = [token for token in tokens if token.type != "inline"]
+    for at, token in enumerate(blocks):
+        start, end = token.map or (0, 0)
+        if token.type != "paragraph_open":
+            continue
+        starts = [line for line in range(start, end) if _FOOTNOTE.match(lines[line])]
+        following = at + 1
+        while following < len(blocks) and blocks[following].type == "code_block":
+            end = (blocks[following].map or (0, end))[1]
+            following += 1
+        for first, last in pairwise([*starts, end]):
+            if match := _FOOTNOTE.match(lines[first]):
+                yield Definition(_normal(match[1]), first, last)
+
+
+def _uses(lines: list[str], labels: dict[str, Definition]) -> Iterator[tuple[int, str]]:
+    """Where labels may be used; in code they are not, and a copy more does no harm."""
+    if not labels:
+        return
+    text = "".join(lines)
+    line = place = 0
+    for match in _LABEL.finditer(text):
+        while place + len(lines[line]) <= match.start():
+            place += len(lines[line])
+            line += 1
+        label = _normal(match[1])
+        if label in labels and line != labels[label].start:
+            yield line, label
+
+
+def _normal(label: str) -> str:
+    from markdown_it.common.utils import normalizeReference
+
+    return normalizeReference(label)
+
+
+def _own_anchors(lines: list[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        if "=" in line or "{#" in line:
+            for match in _OWN_ANCHOR.finditer(line):
+                found.setdefault(match[1], number)
+    return found
+
+
+def numbered(anchors: Iterable[str]) -> Iterator[str]:
+    """The anchors of a page's headings, told apart by a number where they are the same."""
+    used: set[str] = set()
+    for plain in anchors:
+        candidates = chain([plain], (f"{plain}-{again}" for again in count(1)))
+        anchor = next(one for one in candidates if one not in used)
+        used.add(anchor)
+        yield anchor
+
+
+def anchor_of(heading: str) -> str:
+    """What a link to a heading says behind `#`, as GitHub has it: lowercase, hyphens for spaces, no punctuation."""
+    shown = _LINK.sub(r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
