@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .index.sync import Progress, SyncReport
     from .search.ask import Options
     from .search.result import SearchResult
+    from .splitting import Split
     from .validation import Fault
     from .validation.fixes import Change, Outcome
 
@@ -259,7 +260,7 @@ class Field:
         name = check_page_name(name)
         with self.container.lock():
             stored = self._stored(name)
-            self._check_match(name, stored, if_match)
+            check_match(name, stored, if_match)
             if stored is not None and mode == "new":
                 raise PageExistsError(
                     f"{name} exists already ({stored.title!r})",
@@ -295,12 +296,33 @@ class Field:
             PageConflictError: the stored page is no longer `before`.
         """
         with self.container.lock():
-            self._check_match(name, self._stored(name), before.sha256)
+            check_match(name, self._stored(name), before.sha256)
             page = Page(name, raw)
             if raw != before.raw:
                 self.container.write(name, _refreshed(page))
             page = self._load(name)
         return Written(page, False, tuple(_notes(page)), self.name)
+
+    def split(self, wanted: str, *, if_match: str = "", dry_run: bool = False) -> "Split":
+        """Cut a page that is over 8,192 bytes into pages within them, at its headings: all of it or nothing.
+
+        The first part keeps the page's name, uuid and frontmatter, and lists the others. Links to
+        headings follow, those of other pages, too.
+
+        Args:
+            wanted: the page, found as `find` finds it.
+            if_match: sha256 that the stored page must have.
+            dry_run: only tell what would be done.
+
+        Raises:
+            PageNotFoundError: there is no such page.
+            PageConflictError: it has another sha256.
+            RefusedError: it is not UTF-8, its frontmatter is broken, or it is a link.
+            ReadOnlyError: the field cannot be written.
+        """
+        from .splitting import split_page
+
+        return split_page(self, wanted, if_match=if_match, dry_run=dry_run)
 
     def rename(self, wanted: str, new: str, notes: list[str] | None = None) -> str:
         """Give a page another name; its uuid stays. Its rows in every index follow, or `notes` tells why not.
@@ -350,17 +372,6 @@ class Field:
             return self._load(name)
         except FileNotFoundError:
             return None
-
-    @staticmethod
-    def _check_match(name: str, stored: Page | None, sha256: str) -> None:
-        if not sha256:
-            return
-        if stored is None:
-            raise PageConflictError(f"{name} is not there, so it does not match {sha256}")
-        if stored.sha256 != sha256.lower().strip():
-            raise PageConflictError(
-                f"{name} has changed: its sha256 is now {stored.sha256}", hint="Read it again, then write."
-            )
 
     # derived
 
@@ -534,6 +545,22 @@ def check_page_name(name: str) -> str:
     )
 
 
+def check_match(name: str, stored: Page | None, sha256: str) -> None:
+    """See that a stored page is the one that a writer has seen, where it says which.
+
+    Raises:
+        PageConflictError: it is another, or none.
+    """
+    if not sha256:
+        return
+    if stored is None:
+        raise PageConflictError(f"{name} is not there, so it does not match {sha256}")
+    if stored.sha256 != sha256.lower().strip():
+        raise PageConflictError(
+            f"{name} has changed: its sha256 is now {stored.sha256}", hint="Read it again, then write."
+        )
+
+
 def _sortable(value: str | int) -> str | int:
     return value.casefold() if isinstance(value, str) else value
 
@@ -572,4 +599,5 @@ def _notes(page: Page) -> Iterator[str]:
     for problem in page.problems:
         yield f"{page.filename}:{problem.line}:{problem.column}: {problem.message}; the text was kept as it is"
     if page.size > names.MAX_PAGE_BYTES:
-        yield f"{page.filename} is {page.size:,} bytes; pages should stay within {names.MAX_PAGE_BYTES:,}"
+        way = f"`memoryfield split {names.stem(page.filename)}` cuts it"
+        yield f"{page.filename} is {page.size:,} bytes; pages should stay within {names.MAX_PAGE_BYTES:,}: {way}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
-from itertools import chain, count, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999})\]")
 _FOOTNOTE = re.compile(r" {0,3}\[(\^[^\[\]\s]+)\]:")
 _OWN_ANCHOR = re.compile(r"""(?:\b(?:id|name)\s?=\s?["']|\{#)([^"'<>{}\s]+)""")
-_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 
 
 class Cut(NamedTuple):
@@ -46,13 +45,16 @@ class Outline(NamedTuple):
     lines: list[str]
     cuts: list[Cut]
     """By line. Nothing below leads into a block of code, a table, a list's item or a footnote."""
-    headings: list[tuple[int, str]]
-    """Lines, and what a link to each would say behind `#`, if no other heading said the same."""
     own_anchors: dict[str, int]
     """Anchors that the text sets itself, and their lines."""
     definitions: dict[str, Definition]
     uses: list[tuple[int, str]]
     """The lines that may use a label that is defined."""
+
+    def within(self, start: int, end: int) -> list[Cut]:
+        """The cuts between lines that leave something on both sides."""
+        first = next((line for line in range(start, end) if self.lines[line].strip()), end)
+        return [cut for cut in self.cuts if first < cut.line < end]
 
     def needed(self, start: int, end: int) -> list[Definition]:
         """The definitions that lines use, and that stand elsewhere."""
@@ -79,13 +81,8 @@ def outline(text: str) -> Outline:
     labels = {label: Definition(label, *span) for label, span in references.items()}
     labels |= {note.label: note for note in _footnotes(tokens, lines)}
     cuts = {line: Cut(line, PARAGRAPH) for line in (d.start for d in labels.values())} | cuts
-    headings = [
-        (token.map[0], anchor_of(tokens[at + 1].content))
-        for at, token in enumerate(tokens)
-        if token.type == "heading_open" and token.map
-    ]
     ordered = [cuts[line] for line in sorted(cuts)]
-    return Outline(lines, ordered, headings, _own_anchors(lines), labels, list(_uses(lines, labels)))
+    return Outline(lines, ordered, _own_anchors(lines), labels, list(_uses(lines, labels)))
 
 
 def is_open(text: str) -> bool:
@@ -177,19 +174,3 @@ def _own_anchors(lines: list[str]) -> dict[str, int]:
             for match in _OWN_ANCHOR.finditer(line):
                 found.setdefault(match[1], number)
     return found
-
-
-def numbered(anchors: Iterable[str]) -> Iterator[str]:
-    """The anchors of a page's headings, told apart by a number where they are the same."""
-    used: set[str] = set()
-    for plain in anchors:
-        candidates = chain([plain], (f"{plain}-{again}" for again in count(1)))
-        anchor = next(one for one in candidates if one not in used)
-        used.add(anchor)
-        yield anchor
-
-
-def anchor_of(heading: str) -> str:
-    """What a link to a heading says behind `#`, as GitHub has it: lowercase, hyphens for spaces, no punctuation."""
-    shown = _LINK.sub(r"\1", heading)
-    return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")

@@ -6,17 +6,27 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from itertools import accumulate, chain, count, groupby, pairwise
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from itertools import accumulate, chain, count, pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
 
 from . import names
+from .containers import Container
+from .containers.base import require_writable
+from .containers.directory import DirectoryContainer
 from .errors import RefusedError
+from .field import Field, check_match
 from .frontmatter import newline_of
 from .frontmatter.rewriting import new_block
-from .outline import PARAGRAPH, Cut, Outline, anchor_of, is_open, numbered, outline
+from .outline import PARAGRAPH, Cut, Outline, is_open, outline
 from .page import Page, now, with_filled_frontmatter
+from .sections import anchor as anchor_of
+from .sections import sections
+
+if TYPE_CHECKING:
+    from .containers.journal import Changes
 
 SMALL = 4
 """A section under this part of what fits is not a page of its own, if it fits on that of its neighbour."""
@@ -107,6 +117,108 @@ def _check(page: Page) -> None:
         )
 
 
+# a page of a field
+
+
+class Split(NamedTuple):
+    """What became of a page, or with `dry_run` would; where there is one part, it was not cut."""
+
+    field: str
+    filename: str
+    parts: list[Part]
+    followed: list[str]
+    """Other pages, whose links to headings lead to the parts now."""
+    written: bool
+    notes: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "field": self.field,
+            "filename": self.filename,
+            "written": self.written,
+            "parts": [_described(part) for part in self.parts],
+            "followed": self.followed,
+            "notes": self.notes,
+        }
+
+
+def _described(part: Part) -> dict[str, Any]:
+    page = Page(part.name, part.raw)
+    return {
+        "filename": part.name,
+        "title": part.title,
+        "uuid": page.uuid,
+        "sha256": page.sha256,
+        "bytes": page.size,
+    }
+
+
+def split_page(field: Field, wanted: str, *, if_match: str = "", dry_run: bool = False) -> Split:
+    """What `Field.split` does."""
+    container = field.container
+    if not dry_run:
+        require_writable(container)
+    with nullcontext() if dry_run else _changing(container) as changes:
+        page = field.read(wanted)
+        check_match(page.filename, page, if_match)
+        if page.size <= names.MAX_PAGE_BYTES:
+            note = (
+                f"{page.filename} is {page.size:,} bytes, within the limit of {names.MAX_PAGE_BYTES:,}: it stays whole"
+            )
+            return Split(field.name, page.filename, [Part(page.filename, page.title, page.raw)], [], False, [note])
+        _check_no_link(container, page.filename)
+        made = splitting(page, taken=container.names(), fresh=True)
+        notes = [part.note for part in made.parts if part.note]
+        if len(made.parts) == 1:
+            return Split(field.name, page.filename, made.parts, [], False, notes)
+        following = _following(field, page.filename, made.anchors, notes)
+        if changes is not None:
+            for part in made.parts[1:]:
+                changes.put(part.name, part.raw, before="")
+            changes.put(page.filename, made.parts[0].raw, before=page.sha256)
+            for other, raw in following:
+                changes.put(other.filename, raw, before=other.sha256)
+    return Split(field.name, page.filename, made.parts, [one.filename for one, _ in following], not dry_run, notes)
+
+
+def _changing(container: Container) -> AbstractContextManager[Changes]:
+    assert isinstance(container, DirectoryContainer)  # nothing else is writable
+    return container.change_many()
+
+
+def _is_link(container: Container, name: str) -> bool:
+    path = container.local_path(name)
+    return path is not None and path.is_symlink()
+
+
+def _check_no_link(container: Container, name: str) -> None:
+    if _is_link(container, name):
+        raise RefusedError(f"{name} is a link to another page", hint="Split that one.")
+
+
+def _following(
+    field: Field, name: str, anchors: Mapping[str, tuple[str, str]], notes: list[str]
+) -> list[tuple[Page, bytes]]:
+    """The other pages with links to headings that are in another part now, and what they should say."""
+    found = []
+    for page in field.pages():
+        if page.filename == name or f"{name}#".encode() not in page.raw or _is_link(field.container, page.filename):
+            continue
+        if not page.is_utf8:
+            notes.append(f"{page.filename} is not UTF-8: its links to headings of {name} were not looked at")
+            continue
+        body = with_moved_anchors(page.body, name, anchors)
+        if body != page.body:
+            found.append((page, _head(page) + body.encode("utf-8")))
+    return found
+
+
+def _head(page: Page) -> bytes:
+    """All that stands above a page's body."""
+    return page.raw[: len(page.raw) - len(page.body.encode("utf-8"))]
+
+
 # where to cut
 
 
@@ -143,8 +255,8 @@ def _pieces(found: Outline, budget: int) -> list[Piece]:
             return False
         return piece.rank >= PARAGRAPH or min(cost(*last[:2]), cost(*piece[:2])) < budget // SMALL
 
-    first = next((number for number, line in enumerate(found.lines) if line.strip()), 0)
-    return cut(Piece(0, len(found.lines), 0), [one for one in found.cuts if one.line > first])
+    whole = Piece(0, len(found.lines), 0)
+    return cut(whole, found.within(whole.start, whole.end))
 
 
 # what the parts say
@@ -171,7 +283,7 @@ class _Parts:
     def _part(self, number: int, limit: int) -> Part:
         piece, name = self.pieces[number], self.names[number]
         raw = self._raw(number, limit) if len(self.pieces) > 1 else self.page.raw
-        whole = len(raw) > limit and not any(piece.start < cut.line < piece.end for cut in self.found.cuts)
+        whole = len(raw) > limit and not self.found.within(piece.start, piece.end)
         note = f"{name} is {len(raw):,} bytes: it holds one block, which stays whole" if whole else ""
         return Part(name, self.titles[number], raw, note)
 
@@ -187,29 +299,24 @@ class _Parts:
 
     def _moved(self) -> Iterator[tuple[str, tuple[str, str]]]:
         """Each anchor, the part that has it now, and what it is called there."""
-        old = numbered(anchor for _, anchor in self.found.headings)
+        lengths = [0, *accumulate(map(len, self.found.lines))]
+        old = sections(self.page.body)
+        for piece, name in zip(self.pieces, self.names, strict=True):
+            start, end = lengths[piece.start], lengths[piece.end]
+            before = [section.anchor for section in old if start <= section.start < end]
+            after = [section.anchor for section in sections(self.page.body[start:end])]
+            yield from ((anchor, (name, new)) for anchor, new in zip(before, after, strict=False))
         starts = [piece.start for piece in self.pieces]
-        holders = [bisect_right(starts, line) - 1 for line, _ in self.found.headings]
-        plain = [anchor for _, anchor in self.found.headings]
-        for holder, group in groupby(zip(holders, old, plain, strict=True), key=lambda one: one[0]):
-            members = list(group)
-            new = numbered(anchor for *_, anchor in members)
-            yield from (
-                (before, (self.names[holder], after)) for (_, before, _), after in zip(members, new, strict=True)
-            )
-        for anchor, line in self.found.own_anchors.items():
-            yield anchor, (self.names[bisect_right(starts, line) - 1], anchor)
+        for own, line in self.found.own_anchors.items():
+            yield own, (self.names[bisect_right(starts, line) - 1], own)
 
     def _raw(self, number: int, limit: int) -> bytes:
         body = self._body(number, limit)
         if number:
             block = new_block(self._keys(number), self.newline)
             return (block + self.newline + body).encode("utf-8")
-        first = Page(self.page.filename, self._head() + body.encode("utf-8"))
+        first = Page(self.page.filename, _head(self.page) + body.encode("utf-8"))
         return with_filled_frontmatter(first, kept=self.page) if self.fresh else first.raw
-
-    def _head(self) -> bytes:
-        return self.page.raw[: len(self.page.raw) - len(self.page.body.encode("utf-8"))]
 
     def _keys(self, number: int) -> dict[str, Any]:
         """The frontmatter of a part that is not the first."""

@@ -23,6 +23,7 @@ COMMANDS = {
     "read": "pages",
     "list": "pages",
     "edit": "pages",
+    "split": "splitting",
     "rename": "pages",
     "delete": "pages",
     "info": "fields",

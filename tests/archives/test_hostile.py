@@ -30,6 +30,7 @@ OPENING: dict[str, list[list[str]]] = {
     "read": [["read", "green-tea", "-f", ARCHIVE]],
     "list": [["list", "-f", ARCHIVE]],
     "edit": [["edit", "green-tea", "-f", ARCHIVE]],
+    "split": [["split", "green-tea", "-f", ARCHIVE]],
     "rename": [["rename", "green-tea", "tea", "-f", ARCHIVE]],
     "delete": [["delete", "green-tea", "--yes", "-f", ARCHIVE]],
     "info": [["info", "-f", ARCHIVE]],

@@ -44,6 +44,13 @@ def _before_writing(place: Path) -> Path:
     return folder
 
 
+def _with_a_long_page(place: Path) -> Path:
+    folder = _in_a_field(place)
+    sections = "".join(f"## {name}\n\n" + "It heats evenly.\n" * 400 for name in ("Steel", "Iron"))
+    write_page(folder, "woks.md", f"# Woks\n\n{sections}")
+    return folder
+
+
 def _in_a_field_beside_others(place: Path) -> Path:
     folder = _in_a_field(place)
     write_page(folder, "carbon-steel.md", "---\ntitle: Carbon steel woks\nstatus: tested\n---\n\nThin carbon steel.\n")
@@ -76,6 +83,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "": _an_empty_folder,
     "create": _an_empty_folder,
     "write": _before_writing,
+    "split": _with_a_long_page,
     "info": _beside_a_field,
     "search": _in_a_field_beside_others,
     "validate": _beside_a_field,
