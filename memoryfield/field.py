@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from . import names
 from .answers import PageList, PageRead, PagesRead, Written, listed
+from .appending import appended
 from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
     FieldNotFoundError,
@@ -231,6 +232,7 @@ class Field:
         title: str = "",
         summary: str = "",
         mode: Literal["new", "replace", "append"] = "new",
+        section: str = "",
         if_match: str = "",
     ) -> Written:
         """Store a page. Missing frontmatter is filled in; what the text has is kept as it is.
@@ -241,16 +243,23 @@ class Field:
                 its own frontmatter left out.
             mode: `new` refuses an existing page; `replace` keeps its uuid and created, and all of its
                 frontmatter where the text has none.
+            section: for `append`, the heading (or its anchor) at the end of whose section the text is to
+                stand, before the next heading of its level or higher. Written as `## Heading`, it is
+                made at the page's end where it is not there.
             if_match: sha256 that the stored page must have.
 
         Raises:
+            SectionNotFoundError: the page has no such section, or several.
             PageNameError: no legal name.
             PageExistsError: the page is there, and mode is `new`.
             PageConflictError: the stored page has another sha256, or another uuid than the text.
             RefusedError: an empty text would replace a page.
             ReadOnlyError: the field cannot be written.
         """
+        if section and mode != "append":
+            raise UsageError("a section can only be appended to", hint="Say --append, too.")
         raw = _encoded(text) if isinstance(text, str) else text
+        notes: list[str] = []
         title, summary = " ".join(title.split()), " ".join(summary.split())
         given = Page(name or "page.md", raw)
         if not name:
@@ -276,12 +285,12 @@ class Field:
                 if not given.has_frontmatter:
                     title = title or given.heading or ""
                 given = with_block_of(stored, given)
-            if stored is not None and mode == "append":
+            if mode == "append" and (stored is not None or section):
                 added = given.body.encode("utf-8") if given.is_utf8 and given.frontmatter_is_valid else raw
-                given = Page(name, _joined(stored.raw, added))
+                given = Page(name, appended(stored or Page(name, b""), added, section, notes))
             self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
             page = self._load(name)
-        return Written(page, stored is None, tuple(_notes(page)), self.name)
+        return Written(page, stored is None, (*notes, *_notes(page)), self.name)
 
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""
@@ -579,15 +588,6 @@ def _check_uuid(page: Page, stored: Page | None) -> None:
             f"the text carries uuid {page.uuid}, the stored {stored.filename} {stored.uuid}: they are two pages",
             hint="Write it under another name, or take the uuid out of the text.",
         )
-
-
-def _joined(stored: bytes, added: bytes) -> bytes:
-    """The stored bytes, an empty line, the added ones."""
-    newline = b"\r\n" if b"\r\n" in stored else b"\n"
-    if not stored or not added:
-        return stored + added
-    gap = b"" if stored.endswith(newline * 2) else newline if stored.endswith(b"\n") else newline * 2
-    return stored + gap + added
 
 
 def _refreshed(page: Page) -> bytes:

@@ -32,6 +32,9 @@ def write(
         Path | None, typer.Option("--from", metavar="FILE", help="Read the text from a file instead.")
     ] = None,
     append: Annotated[bool, typer.Option("--append", help="Add the text to the page's end.")] = False,
+    section: Annotated[
+        str, typer.Option(metavar="HEADING", help='With --append: to the end of a section; "## New" makes it.')
+    ] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the page; its uuid and created stay.")] = False,
     if_match: Annotated[
         str, typer.Option(metavar="SHA256", help="Write only if the stored page has this sha256.")
@@ -47,6 +50,7 @@ def write(
     Example:
       $ echo "Carbon steel heats evenly." | memoryfield write woks --title "Which wok heats evenly?"
       $ memoryfield write --from draft.md --replace
+      $ echo "- Rinse it hot." | memoryfield write woks --append --section "## Care"
     """
     if append and replace:
         raise UsageError("--append and --replace exclude each other")
@@ -54,7 +58,8 @@ def write(
         if not page and source is not None and not title:
             page = _name_for(source)
         mode: Any = "append" if append else "replace" if replace else "new"
-        written = opened.write(page, _text(source), title=title, summary=summary, mode=mode, if_match=if_match)
+        text = _text(source)
+        written = opened.write(page, text, title=title, summary=summary, mode=mode, section=section, if_match=if_match)
         _report(written, as_json)
 
 

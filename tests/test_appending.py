@@ -1,0 +1,129 @@
+"""Text added to a page, at its end or at that of a section."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memoryfield import Field
+from memoryfield.errors import RefusedError, SectionNotFoundError, UsageError
+from memoryfield.page import Page
+
+HEAD = '---\ntitle: Woks\nuuid: 0b8e9a3e-6f1c-4d6a-9a55-1d2c3b4a5f60\ncreated: "2026-01-02T03:04:05Z"\n---\n\n'
+TEXT = """# Woks
+
+Hello.
+
+## Log
+
+- one
+
+### Details
+
+Deep.
+
+
+## Care
+
+Oil.
+## Last
+No line end"""
+
+
+@pytest.fixture
+def field(tmp_path: Path) -> Field:
+    (tmp_path / "woks.md").write_bytes((HEAD + TEXT).encode())
+    return Field.open(tmp_path)
+
+
+def append(field: Field, text: str, section: str) -> str:
+    return field.write("woks", text, mode="append", section=section).page.body.removeprefix("\n")
+
+
+@pytest.mark.parametrize("section", ["Log", "log", "## Log", "### log"])
+def test_it_comes_at_the_end_of_the_whole_section(field: Field, section: str) -> None:
+    assert append(field, "- two\n", section) == TEXT.replace("Deep.\n", "Deep.\n\n- two\n")
+
+
+def test_of_an_inner_section_that_is_its_own_end(field: Field) -> None:
+    assert append(field, "- two", "details") == TEXT.replace("Deep.\n", "Deep.\n\n- two\n")
+
+
+def test_an_empty_line_parts_it_from_what_follows(field: Field) -> None:
+    assert append(field, "Wipe.\n\n\n", "Care") == TEXT.replace("Oil.\n", "Oil.\n\nWipe.\n\n")
+
+
+def test_the_last_section_ends_with_the_page(field: Field) -> None:
+    assert append(field, "Now.\n", "Last") == TEXT + "\n\nNow.\n"
+
+
+def test_each_comes_behind_the_one_before_and_updated_is_fresh(field: Field) -> None:
+    for number in range(3):
+        append(field, f"- {number}", "Details")
+    page = field.read("woks")
+    assert "Deep.\n\n- 0\n\n- 1\n\n- 2\n\n\n## Care" in page.body
+    assert (page.created, page.uuid[:8]) == ("2026-01-02T03:04:05Z", "0b8e9a3e")
+    assert page.updated > page.created
+
+
+def test_line_ends_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "woks.md").write_bytes((HEAD + TEXT).replace("\n", "\r\n").encode())
+    page = Field.open(tmp_path).write("woks", "- two", mode="append", section="Log").page
+    assert b"Deep.\r\n\r\n- two\r\n\r\n\r\n## Care" in page.raw
+    assert b"\n" not in page.raw.replace(b"\r\n", b"")
+
+
+def test_a_section_that_is_not_there_is_refused_with_the_closest(field: Field) -> None:
+    before = field.read("woks").raw
+    with pytest.raises(SectionNotFoundError, match=r"Did you mean woks\.md#details"):
+        append(field, "text", "Detail")
+    assert field.read("woks").raw == before
+
+
+def test_it_is_made_where_it_is_given_as_a_heading(field: Field) -> None:
+    written = field.write("woks", "- We oil it.\n", mode="append", section="## Decisions")
+    assert written.page.body.endswith(TEXT + "\n\n## Decisions\n\n- We oil it.\n")
+    assert written.notes == ("woks.md had no section '## Decisions': it was made",)
+    again = field.write("woks", "- And dry it.\n", mode="append", section="## Decisions")
+    assert again.page.body.endswith("## Decisions\n\n- We oil it.\n\n- And dry it.\n")
+    assert again.notes == ()
+
+
+def test_so_is_the_page_itself(field: Field) -> None:
+    written = field.write("log", "- Begun.\n", title="A log", mode="append", section="## Decisions")
+    assert written.created
+    assert written.page.body == "\n## Decisions\n\n- Begun.\n"
+    with pytest.raises(SectionNotFoundError, match="'## Decisions'"):
+        field.write("other", "- Begun.\n", mode="append", section="Decisions")
+
+
+def test_of_several_alike_the_anchor_tells(field: Field) -> None:
+    field.write("woks", "## Log\n\nAnother.", mode="append")
+    with pytest.raises(SectionNotFoundError, match="2 sections"):
+        append(field, "text", "## Log")
+    assert append(field, "text", "log-1").endswith("Another.\n\ntext\n")
+
+
+def test_a_section_is_for_appending_alone(field: Field) -> None:
+    with pytest.raises(UsageError, match="--append"):
+        field.write("woks", "text", mode="replace", section="Log")
+
+
+@pytest.mark.parametrize("text", ["```\ncode", "~~~~\n~~~", "<!-- note", "<pre>\n"])
+def test_what_never_ends_would_take_in_the_rest(field: Field, text: str) -> None:
+    with pytest.raises(RefusedError, match="within a block"):
+        append(field, text, "Log")
+    assert text in append(field, text, "Last")
+
+
+def test_code_that_ends_is_fine(field: Field) -> None:
+    assert "Deep.\n\n```\ncode\n```\n\n\n## Care" in append(field, "```\ncode\n```\n", "Log")
+
+
+def test_what_is_not_utf8_has_no_sections(field: Field) -> None:
+    raw = (HEAD + TEXT).encode() + b"\xff\n"
+    (field.location / "woks.md").write_bytes(raw)
+    with pytest.raises(RefusedError, match="not UTF-8"):
+        append(field, "text", "Log")
+    assert Page("", (field.location / "woks.md").read_bytes()).raw == raw
