@@ -73,14 +73,23 @@ class Field:
         return cls(open_container(location, limits))
 
     @classmethod
-    def create(cls, location: str | Path, *, title: str = "", summary: str = "") -> "Field":
+    def create(cls, location: str | Path, *, title: str = "", summary: str = "", git: bool = False) -> "Field":
         """Make a folder for a new field, with an index.md that introduces it.
+
+        Args:
+            git: make a repository of it, with a .gitignore and a .gitattributes. Within another repository
+                it gets the files alone; the folder may hold an empty one.
 
         Raises:
             NotEmptyError: the folder holds something already.
+            UsageError: there is no git; nothing is made.
         """
         path = Path(location)
-        if path.is_dir() and any(path.iterdir()):
+        if git:
+            from . import repository
+
+            inside = repository.enclosing(path)
+        if path.is_dir() and any(not (git and item.name == repository.FOLDER) for item in path.iterdir()):
             kind = "is a memoryfield already" if _holds_page(path) else "holds other files"
             raise NotEmptyError(f"{str(location)!r} {kind}", hint="Choose a new or an empty folder.")
         if path.exists() and not path.is_dir():
@@ -90,6 +99,8 @@ class Field:
         title = " ".join(title.split()) or path.resolve().name
         text = f"# {title}\n\n{summary or _INTRODUCTION}\n"
         field.write(INDEX_PAGE, text, title=title, summary=summary)
+        if git:
+            repository.prepare(path, inside)
         return field
 
     def __enter__(self) -> "Field":

@@ -22,6 +22,7 @@ def create(
     path: Annotated[Path, typer.Argument(help="The folder to make, or an empty one.")],
     title: Annotated[str, typer.Option(help="What the field is called; else the folder's name.")] = "",
     summary: Annotated[str, typer.Option(help="One sentence about what it holds.")] = "",
+    git: Annotated[bool, typer.Option("--git", help="Make it a git repository, indexes left out.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make a new field: a folder with an index.md that introduces it.
@@ -31,14 +32,27 @@ def create(
     \b
     Example:
       $ memoryfield create notes --title "Kitchen notes" --summary "What we learned about pans."
+      $ memoryfield create shared --git
     """
-    with Field.create(path, title=title, summary=summary) as field:
+    with Field.create(path, title=title, summary=summary, git=git) as field:
         page = field.read("index.md")
         if as_json:
             print_json({"field": field.name, "path": str(path), "title": page.title, "pages": ["index.md"]})
         else:
             print(f"{escaped(str(path))}: a new field, with index.md")
+            if git:
+                say(_told_of_git(path))
             say(f'next: memoryfield write -f {shlex.quote(str(path))} --title "…"')
+
+
+def _told_of_git(path: Path) -> str:
+    """What became of --git."""
+    from ..repository import FILES, FOLDER
+
+    files = " and ".join(FILES)
+    if (path / FOLDER).exists():
+        return f"a git repository, with {files}; nothing is committed yet"
+    return f"it lies in a git repository already, and got {files}"
 
 
 @app.command(cls=PlainCommand)
