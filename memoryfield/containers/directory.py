@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +22,9 @@ from .journal import Changes, flush_folder, is_begun, is_decided, new_file, sett
 MANY = 20_000
 """Of so many files, a process of its own takes the fingerprint, beside what ours does next."""
 
+DEAD_AFTER = 60
+"""Seconds after which a temporary file is taken for one whose writer was killed."""
+_TEMPORARY = re.compile(r"\.memoryfield-[0-9a-f]{16}\.tmp").fullmatch
 _TYPE, _FILE, _LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
 
 
@@ -278,7 +283,18 @@ class DirectoryContainer:
         with _locked(self.location) as sure:
             if is_begun(self.location):
                 self.notes = settle(self.location, sure)
+            if sure:
+                self._clear_dead()
             yield
+
+    def _clear_dead(self) -> None:
+        """Remove what writers that were killed have left behind. The lock is held: nobody is at work on it."""
+        for name in filter(_TEMPORARY, os.listdir(self.location)):  # noqa: PTH208 - among ten thousand pages
+            path = self.location / name
+            with suppress(OSError):
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode) and time.time() - status.st_mtime > DEAD_AFTER:
+                    path.unlink()
 
     @contextmanager
     def change_many(self) -> Iterator[Changes]:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -233,6 +234,26 @@ def test_a_page_is_whole_while_it_is_written_and_after_its_writer_was_killed(fol
         writer.join()
     assert seen == set(versions)
     assert folder.read("page.md") in versions
+
+
+def test_what_a_killed_writer_left_behind_is_removed_by_the_next(folder: DirectoryContainer) -> None:
+    def left(name: str, seconds: float) -> Path:
+        path = folder.location / name
+        path.write_bytes(b"half a pa")
+        os.utime(path, (time.time() - seconds, time.time() - seconds))
+        return path
+
+    dead = left(".memoryfield-0123456789abcdef.tmp", 3600)
+    others = [
+        left(".memoryfield-0123456789abcdee.tmp", 1),
+        left(".memoryfield-notes.tmp", 3600),
+        left("memoryfield-0123456789abcdef.tmp", 3600),
+    ]
+    (folder.location / ".memoryfield-fedcba9876543210.tmp").mkdir()
+    with folder.lock():
+        assert not dead.exists()
+    assert all(path.exists() for path in others)
+    assert (folder.location / ".memoryfield-fedcba9876543210.tmp").is_dir()
 
 
 @posix_only
