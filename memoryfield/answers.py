@@ -18,13 +18,39 @@ def answer(facts: dict[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA, **facts}
 
 
+class Similar(NamedTuple):
+    """A page that says nearly what another text says: its score, and how alike words and meaning are, from 0 to 1.
+
+    Where there was no vector to compare, `meaning` is None, and the score is that of the words.
+    """
+
+    field: str
+    filename: str
+    title: str
+    score: float
+    words: float
+    meaning: float | None
+
+    def __str__(self) -> str:
+        return f"{self.filename} ({self.title!r}, {self.score:.2f})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        facts = self._asdict()
+        return {key: round(value, 4) if isinstance(value, float) else value for key, value in facts.items()}
+
+
 class Written(NamedTuple):
-    """A page that was stored, and in plain words what its writer should know."""
+    """A page that was stored, and in plain words what its writer should know.
+
+    `similar` are other pages that say nearly the same, if they were looked for.
+    """
 
     page: Page
     created: bool
     notes: tuple[str, ...] = ()
     field: str = ""
+    similar: tuple[Similar, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
@@ -36,6 +62,7 @@ class Written(NamedTuple):
             "sha256": self.page.sha256,
             "bytes": self.page.size,
             "notes": list(self.notes),
+            "similar": [page.to_dict() for page in self.similar],
         }
 
 

@@ -106,6 +106,14 @@ class PageConflictError(RefusedError):
     """The stored page is not the one that the writer had seen, or carries another uuid."""
 
 
+class DuplicateError(RefusedError):
+    """A new page was not written, since others say nearly the same. `similar` are those, as `Similar`."""
+
+    def __init__(self, message: str, *, similar: Sequence[object], hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.similar = similar
+
+
 class ReadOnlyError(RefusedError):
     """The field cannot be written: an archive, or a folder without permission."""
 

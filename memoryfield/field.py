@@ -12,10 +12,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from . import names
-from .answers import PageList, PageRead, PagesRead, Written, listed
+from .answers import PageList, PageRead, PagesRead, Similar, Written, listed
 from .appending import appended
 from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
+    DuplicateError,
     FieldNotFoundError,
     MemoryfieldError,
     NotEmptyError,
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
     from .index.status import IndexStatus
     from .index.sync import Progress, SyncReport
     from .search.ask import Options
+    from .search.near import Nearness
     from .search.result import SearchResult
     from .splitting import Split
     from .validation import Fault
     from .validation.fixes import Change, Outcome
 
 SortKey = Literal["filename", "title", "updated", "created", "bytes"]
+Duplicates = Literal["ignore", "tell", "refuse"]
+"""What is done about other pages that say nearly the same as one that is written: see `Field.write`."""
 MIN_UUID_CHARS = 8
 INDEX_PAGE = "index.md"
 
@@ -245,6 +249,7 @@ class Field:
         mode: Literal["new", "replace", "append"] = "new",
         section: str = "",
         if_match: str = "",
+        duplicates: Duplicates = "ignore",
     ) -> Written:
         """Store a page. Missing frontmatter is filled in; what the text has is kept as it is.
 
@@ -258,11 +263,14 @@ class Field:
                 stand, before the next heading of its level or higher. Written as `## Heading`, it is
                 made at the page's end where it is not there.
             if_match: sha256 that the stored page must have.
+            duplicates: `tell` looks for other pages that say nearly the same, except to add to a page:
+                `similar` of the answer; `refuse` does not write a new page then.
 
         Raises:
             SectionNotFoundError: the page has no such section, or several.
             PageNameError: no legal name.
             PageExistsError: the page is there, and mode is `new`.
+            DuplicateError: others say nearly the same, and are to be refused.
             PageConflictError: the stored page has another sha256, or another uuid than the text.
             RefusedError: an empty text would replace a page.
             ReadOnlyError: the field cannot be written.
@@ -278,6 +286,10 @@ class Field:
                 raise UsageError("the page has neither a name nor a title", hint="Give a name, or --title.")
             name = names.slug(title or given.title)
         name = check_page_name(name)
+        nearness = None
+        if duplicates != "ignore" and (mode == "replace" or self._stored(name) is None):
+            nearness = self._nearness(with_filled_frontmatter(Page(name, raw), title=title, summary=summary), name)
+        similar = nearness.look() if nearness else []  # before the lock: a model may take a while
         with self.container.lock():
             stored = self._stored(name)
             check_match(name, stored, if_match)
@@ -299,9 +311,21 @@ class Field:
             if mode == "append" and (stored is not None or section):
                 added = given.body.encode("utf-8") if given.is_utf8 and given.frontmatter_is_valid else raw
                 given = Page(name, appended(stored or Page(name, b""), added, section, notes))
+            similar += nearness.look_again() if nearness else []
+            if similar and stored is None and duplicates == "refuse":
+                raise _duplicate(similar)
             self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
             page = self._load(name)
-        return Written(page, stored is None, (*notes, *_notes(page)), self.name)
+        notes += [*_notes(page), *(nearness.notes if nearness else ())]
+        return Written(page, stored is None, tuple(notes), self.name, tuple(similar))
+
+    def _nearness(self, raw: bytes, name: str) -> "Nearness | None":
+        """What compares a text with the other pages; None where it cannot be written anyhow."""
+        if not self.container.writable:
+            return None
+        from .search.near import Nearness
+
+        return Nearness(self.container, Page(name, raw))
 
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""
@@ -599,6 +623,16 @@ def _check_uuid(page: Page, stored: Page | None) -> None:
             f"the text carries uuid {page.uuid}, the stored {stored.filename} {stored.uuid}: they are two pages",
             hint="Write it under another name, or take the uuid out of the text.",
         )
+
+
+def _duplicate(similar: list[Similar]) -> DuplicateError:
+    first = names.stem(similar[0].filename)
+    return DuplicateError(
+        f"not written, for nearly the same is there already: {', '.join(map(str, similar))}",
+        similar=similar,
+        hint=f"`memoryfield read {first}`, and add what is new with `memoryfield write {first} --append`,"
+        " or write it anew with --replace --if-match SHA256; without --no-duplicates, this is written beside it.",
+    )
 
 
 def _refreshed(page: Page) -> bytes:

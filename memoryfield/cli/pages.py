@@ -39,12 +39,16 @@ def write(
     if_match: Annotated[
         str, typer.Option(metavar="SHA256", help="Write only if the stored page has this sha256.")
     ] = "",
+    no_duplicates: Annotated[
+        bool, typer.Option("--no-duplicates", help="Refuse a new page if others say nearly the same.")
+    ] = False,
     field: FieldOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Store a page from standard input; what its frontmatter lacks is filled in.
 
-    An existing page is not overwritten unless --replace or --append says so.
+    An existing page is not overwritten unless --replace or --append says so. If other pages say nearly
+    the same, a note names them.
 
     \b
     Example:
@@ -58,8 +62,17 @@ def write(
         if not page and source is not None and not title:
             page = _name_for(source)
         mode: Any = "append" if append else "replace" if replace else "new"
-        text = _text(source)
-        written = opened.write(page, text, title=title, summary=summary, mode=mode, section=section, if_match=if_match)
+        duplicates: Any = "refuse" if no_duplicates else "tell"
+        written = opened.write(
+            page,
+            _text(source),
+            title=title,
+            summary=summary,
+            mode=mode,
+            section=section,
+            if_match=if_match,
+            duplicates=duplicates,
+        )
         _report(written, as_json)
 
 
@@ -80,6 +93,10 @@ def _text(source: Path | None) -> bytes:
 def _report(written: Written, as_json: bool) -> None:
     for note in written.notes:
         say(f"note: {note}")
+    for similar in written.similar:
+        say(f"note: nearly the same: {similar}")
+    if written.similar:
+        say("note: if it is one memory, keep one page: add to it with --append, and delete the other")
     if as_json:
         print_json(written.to_dict())
     else:
