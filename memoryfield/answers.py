@@ -117,6 +117,31 @@ class PageRead(NamedTuple):
         return facts if body else {**facts, "text": self.text}
 
 
+class Renamed(NamedTuple):
+    """A page that has another name, and in plain words what should be known."""
+
+    field: str
+    filename: str
+    old_name: str
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self._asdict(), "notes": list(self.notes)}
+
+
+class Deleted(NamedTuple):
+    """The file names of pages that were deleted, and in plain words what should be known."""
+
+    field: str
+    deleted: list[str]
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self._asdict(), "notes": list(self.notes)}
+
+
 class PagesRead(NamedTuple):
     """Pages and sections that were asked for, in order; those that are not there, and those that cannot be read."""
 

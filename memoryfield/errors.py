@@ -6,13 +6,24 @@ what to do next. `exit_code` is what the command line exits with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Any
+
+_FACTS = ("wanted", "suggestions", "entry", "faults", "expected", "found")
+"""What errors carry besides their message, and JSON tells."""
 
 
 class MemoryfieldError(Exception):
     """The base of all errors that memoryfield raises on purpose."""
 
     exit_code = 1
+    kind = "error"
+    """What it is called in JSON: after its class, or the nearest one of this module, as in `page-exists`."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__:
+            cls.kind = re.sub("(?<!^)(?=[A-Z])", "-", cls.__name__.removesuffix("Error")).lower()
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -21,6 +32,17 @@ class MemoryfieldError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}. {self.hint}" if self.hint else self.message
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it, with the facts that this kind of error carries."""
+        facts = {name: _plain(getattr(self, name)) for name in _FACTS if hasattr(self, name)}
+        return {"kind": self.kind, "message": self.message, "hint": self.hint, "exit": self.exit_code, **facts}
+
+
+def _plain(fact: Any) -> Any:
+    if isinstance(fact, str):
+        return fact
+    return [one.to_dict() if hasattr(one, "to_dict") else str(one) for one in fact]
 
 
 class UsageError(MemoryfieldError):

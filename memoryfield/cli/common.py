@@ -96,14 +96,31 @@ def agreed(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+has_answered = False
+"""Whether a JSON object was printed: an error that comes then is told on standard error alone."""
+
+
 def print_json(facts: dict[str, Any]) -> None:
     """One JSON object on standard output, with its shape's version."""
+    _answered()
     print(json.dumps(answer(facts), ensure_ascii=_is_plain(), indent=2))
 
 
 def print_json_line(facts: dict[str, Any]) -> None:
     """The same on a line of its own, sent off at once."""
+    _answered()
     print(json.dumps(answer(facts), ensure_ascii=_is_plain()), flush=True)
+
+
+def print_json_error(facts: dict[str, Any]) -> None:
+    """Why a command ends, as JSON on one line, if it has not answered yet."""
+    if not has_answered:
+        print(json.dumps(answer({"error": facts}), ensure_ascii=_is_plain()))
+
+
+def _answered() -> None:
+    global has_answered
+    has_answered = True
 
 
 def print_foreign_json(value: Any) -> None:

@@ -42,9 +42,11 @@ COMMANDS = {
     "remove": "naming",
     "update": "naming",
     "skill": "skill",
+    "schema": "schema",
 }
 """Each command and the module that it is loaded from when it is asked for."""
 
+JSON_OPTION = "--json"
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 
@@ -151,31 +153,52 @@ def run(arguments: list[str]) -> int:
     except typer.Exit as ending:
         return ending.exit_code
     except typer.TyperException as error:
-        show = getattr(error, "show", None)
-        if show:
-            show()
-            if "unexpected extra argument" in error.format_message():
-                say("A field is named by -f: memoryfield COMMAND -f FIELD")
-        else:
-            say(f"error: {error.format_message()}")
-        return int(error.exit_code)
+        _show(error)
+        return _ended(arguments, _facts("usage", error.format_message(), int(error.exit_code)))
     except MemoryfieldError as error:
         say(f"error: {error}")
-        return error.exit_code
+        return _ended(arguments, error.to_dict())
     except BrokenPipeError:
         return _closed_pipe()
     except (KeyboardInterrupt, EOFError, typer.Abort):
         say("interrupted")
         return INTERRUPTED
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        say(f"error: {place}{error.strerror or error}")
-        return 1
+        message = f"{error.filename}: " if error.filename else ""
+        message += error.strerror or str(error)
+        say(f"error: {message}")
+        return _ended(arguments, _facts("system", message))
     except Exception as error:
         if type(error).__module__ != "apsw":
             raise
-        say(f"error: {_INDEX_ERRORS.get(type(error).__name__, _INDEX_ERROR).format(error)}")
-        return 1
+        message = _INDEX_ERRORS.get(type(error).__name__, _INDEX_ERROR).format(error)
+        say(f"error: {message}")
+        return _ended(arguments, _facts("index-file", message))
+
+
+def _show(error: Any) -> None:
+    """What Typer has to say of how it was called."""
+    show = getattr(error, "show", None)
+    if not show:
+        say(f"error: {error.format_message()}")
+        return
+    show()
+    if "unexpected extra argument" in error.format_message():
+        say("A field is named by -f: memoryfield COMMAND -f FIELD")
+
+
+def _facts(kind: str, message: str, code: int = 1) -> dict[str, Any]:
+    """An error that is not one of ours, as JSON has it."""
+    return {"kind": kind, "message": message, "hint": "", "exit": code}
+
+
+def _ended(arguments: list[str], facts: dict[str, Any]) -> int:
+    """An error ends the command: who asked for JSON gets it as JSON, too. Its exit code."""
+    if JSON_OPTION in arguments:
+        from .common import print_json_error
+
+        print_json_error(facts)
+    return int(facts["exit"])
 
 
 _INDEX_ERROR = "the index cannot be used ({}): delete it, `memoryfield embed` makes it again"

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ..answers import PageRead, Written
+from ..answers import Deleted, PageRead, Renamed, Written
 from ..errors import MemoryfieldError, PageConflictError, RefusedError, UsageError
+from ..field import Field
 from ..page import Page
 from .common import AllowOption, FieldOption, JsonOption, agreed, command_group, open_field, print_json
 from .options import PlainCommand
@@ -90,7 +91,7 @@ def _text(source: Path | None) -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _report(written: Written, as_json: bool) -> None:
+def _report(written: Written, as_json: bool, **more: bool) -> None:
     for note in written.notes:
         say(f"note: {note}")
     for similar in written.similar:
@@ -98,7 +99,7 @@ def _report(written: Written, as_json: bool) -> None:
     if written.similar:
         say("note: if it is one memory, keep one page: add to it with --append, and delete the other")
     if as_json:
-        print_json(written.to_dict())
+        print_json({**written.to_dict(), **more})
     else:
         print(escaped(written.page.filename))
 
@@ -251,6 +252,7 @@ def _print_list(rows: list[dict[str, Any]]) -> None:
 def edit(
     page: Annotated[str, typer.Argument(help="Name, stem, uuid or its first 8 characters.")],
     field: FieldOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Open a page in $VISUAL or $EDITOR; `updated` changes only if the text did.
 
@@ -281,6 +283,8 @@ def edit(
         if raw == before.raw:
             draft.unlink()
             say("nothing changed" if not failed else f"error: the editor ended with {failed}; nothing changed")
+            if as_json:
+                print_json({**Written(before, False, (), opened.name).to_dict(), "changed": False})
             raise typer.Exit(1 if failed else 0)
         try:
             written = opened.rewrite(before.filename, before, raw)
@@ -290,9 +294,7 @@ def edit(
                 raise PageConflictError(f"{before.filename} was changed by somebody else meanwhile") from None
             raise
         draft.unlink()
-        for note in written.notes:
-            say(f"note: {note}")
-        print(escaped(written.page.filename))
+        _report(written, as_json, changed=True)
 
 
 def _run_editor(command: list[str]) -> int:
@@ -309,6 +311,7 @@ def rename(
     old: Annotated[str, typer.Argument(help="The page: name, stem or uuid.")],
     new: Annotated[str, typer.Argument(help="Its new name, with or without .md.")],
     field: FieldOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Give a page another name; its uuid and its place in the index stay.
 
@@ -321,7 +324,11 @@ def rename(
         was = opened.rename(old, new, notes)
         for note in notes:
             say(f"note: {note}")
-        print(f"{escaped(was)} -> {escaped(opened.find(new))}")
+        renamed = Renamed(opened.name, opened.find(new), was, tuple(notes))
+        if as_json:
+            print_json(renamed.to_dict())
+        else:
+            print(f"{escaped(was)} -> {escaped(renamed.filename)}")
 
 
 @app.command(cls=PlainCommand)
@@ -329,6 +336,7 @@ def delete(
     pages: Annotated[list[str], typer.Argument(metavar="PAGE...", help="Name, stem or uuid.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     field: FieldOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Delete pages, and all that any index holds of them.
 
@@ -344,10 +352,23 @@ def delete(
             sizes = [f"{escaped(name)} ({size(opened.container.entry(name).size)})" for name in found]
             if not agreed(f"Delete {', '.join(sizes)}?"):
                 raise RefusedError("nothing was deleted")
-        notes: list[str] = []
-        for name in found:
-            opened.delete(name, notes)
-            print(escaped(name))
-        for note in dict.fromkeys(notes):
-            say(f"note: {note}; `memoryfield embed` mends it")
-        say(f"deleted {plural(len(found), 'page')}")
+        deleted = _delete(opened, found, as_json)
+        say(f"deleted {plural(len(deleted), 'page')}")
+
+
+def _delete(opened: Field, names: list[str], as_json: bool) -> list[str]:
+    """Delete pages and tell about each, also where one cannot be deleted and ends it."""
+    deleted: list[str] = []
+    notes: list[str] = []
+    try:
+        for name in names:
+            deleted.append(opened.delete(name, notes))
+            if not as_json:
+                print(escaped(name))
+        return deleted
+    finally:
+        told = tuple(f"{note}; `memoryfield embed` mends it" for note in dict.fromkeys(notes))
+        for note in told:
+            say(f"note: {note}")
+        if as_json and deleted:
+            print_json(Deleted(opened.name, deleted, told).to_dict())

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Literal, NamedTuple
 
-from ..errors import MemoryfieldError, UsageError
+from ..errors import UsageError
+from ..specification import document
 
 Severity = Literal["error", "warning", "notice"]
 
@@ -32,24 +31,12 @@ class Requirement(NamedTuple):
 def requirements() -> dict[str, Requirement]:
     """Every requirement by its identifier, in the order of the document."""
     found = {}
-    for identifier, text, why in _REQUIREMENT.findall(_document().read_text(encoding="utf-8")):
+    for identifier, text, why in _REQUIREMENT.findall(document("memoryfield.md").read_text(encoding="utf-8")):
         text = text.removesuffix(" *(ours)*")  # which the document tells of
         severity = next(severity for word, severity in _LEVELS if word in text)
         mend = MENDING.get(identifier)
         found[identifier] = Requirement(identifier, severity, text, why, mend or _UNSEEN[identifier], mend is not None)
     return found
-
-
-def _document() -> Traversable:
-    """The written format: in an installed package beside the modules, in a checkout beside the package."""
-    package = files(__package__.partition(".")[0])
-    for place in (package / "spec", package / ".." / "spec"):
-        document = place / "memoryfield.md"
-        if document.is_file():
-            return document
-    raise MemoryfieldError(
-        "spec/memoryfield.md is missing from the installation", hint="Install memoryfield-cli again."
-    )
 
 
 def severity_of(identifier: str) -> Severity:
@@ -176,7 +163,7 @@ _PACKER = "No file shows this: it is a promise of whoever packs an archive."
 _SERVER = "No file shows this: it is asked of servers, and shows in their answers."
 _INDEXER = "No file shows this: it is asked of programs that make indexes."
 _UNSEEN = {
-    **dict.fromkeys("C-3 C-4 C-5 C-6 P-5 P-11 F-1 F-2 F-20 K-4 K-8 T-4 Q-1 Q-2 V-1".split(), _READER),
+    **dict.fromkeys("C-3 C-4 C-5 C-6 P-5 P-11 F-1 F-2 F-20 K-4 K-8 T-4 Q-1 Q-2 Q-3 V-1".split(), _READER),
     **dict.fromkeys("X-11 S-4 S-5 S-8 S-9 S-10 S-11 S-13 S-14".split(), _READER),
     **dict.fromkeys("P-6 F-12 F-17 X-2 X-13 S-2 S-12".split(), _PRODUCER),
     "C-7": "No file shows this: a log looks like any other page.",

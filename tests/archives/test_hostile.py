@@ -48,6 +48,7 @@ OPENING: dict[str, list[list[str]]] = {
 """How each command is given the archive."""
 
 NOT_OPENING = {
+    "schema": "it tells about commands",
     "create": "it makes a folder",
     "models": "it knows no field",
     "fields": "what it lists came in by `add`",

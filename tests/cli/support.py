@@ -23,6 +23,8 @@ from typing import Any, NoReturn
 
 from memoryfield import Field
 
+from .shapes import check_answer
+
 MODEL = "all-MiniLM-L6-v2"
 INDEX = f"{MODEL}.sqlite3"
 NO_SERVER = "127.0.0.1:9"
@@ -120,7 +122,7 @@ def memoryfield(
     env: Mapping[str, str] | None = None,
     before: Callable[[], None] | None = None,
 ) -> Run:
-    """Run a command. Whatever comes of it, there must be no traceback.
+    """Run a command. Whatever comes of it, there must be no traceback, and JSON must be as its schema says.
 
     Args:
         before: called in the new process before it starts its program.
@@ -137,6 +139,7 @@ def memoryfield(
     )
     run = Run(done.returncode, done.stdout, done.stderr)
     assert b"Traceback" not in run.talk, run.talk.decode("utf-8", "replace")
+    check_answer([*map(str, arguments)], run.code, run.raw)
     return run
 
 
@@ -170,6 +173,7 @@ def forked(
         talk.seek(0)
         run = Run(code, out.read(), talk.read())
     assert b"Traceback" not in run.talk, run.talk.decode("utf-8", "replace")
+    check_answer([*map(str, arguments)], run.code, run.raw)
     return run
 
 

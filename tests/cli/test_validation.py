@@ -139,7 +139,6 @@ def test_select_and_ignore_choose(kitchen: Path) -> None:
         (["--explain", "Z-1"], "no requirement 'Z-1'"),
         (["--explain", "Z"], "no requirement 'Z'"),
         (["--format", "xml"], "xml"),
-        (["--json", "--format", "sarif"], "two formats"),
         (["-f", "a", "-f", "b"], "2 fields"),
     ],
 )
@@ -147,6 +146,12 @@ def test_wrong_usage_prints_nothing_and_says_why(kitchen: Path, arguments: list[
     run = forked("validate", *arguments, cwd=kitchen)
     assert (run.code, run.out) == (2, "")
     assert words in run.err
+
+
+def test_json_and_another_format_are_two_formats(kitchen: Path) -> None:
+    run = forked("validate", "--json", "--format", "sarif", cwd=kitchen)
+    assert (run.code, run.json["error"]["kind"]) == (2, "usage")
+    assert "two formats" in run.json["error"]["message"]
 
 
 # --explain

@@ -1,0 +1,54 @@
+"""The JSON Schemas of what commands answer, closed: in the tests, a key that no schema knows is a fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from memoryfield.specification import shape
+
+
+def closed(schema: Any) -> Any:
+    """A schema under which objects have no other keys than those that are described."""
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inside = {key: closed(value) for key, value in schema.items()}
+    return {"additionalProperties": False, **inside} if isinstance(schema.get("properties"), dict) else inside
+
+
+@cache
+def validator(name: str) -> Any:
+    """What holds an answer against the closed schema of a command, or of `error`."""
+    return Draft202012Validator(closed(shape(name)))
+
+
+def faults(name: str, value: Any) -> list[str]:
+    """What of a JSON value is not as the schema says."""
+    return [f"{error.json_path}: {error.message}" for error in validator(name).iter_errors(value)]
+
+
+def answers(arguments: Sequence[str], raw: bytes) -> Iterator[tuple[str, Any]]:
+    """The JSON objects in the output of a command that was asked for them, each with its schema's name."""
+    if not arguments or not raw.strip() or not ("--json" in arguments or arguments[0] == "schema"):
+        return
+    by_line = arguments[0] == "search" and "-" in arguments
+    for text in raw.splitlines() if by_line else [raw]:
+        value = json.loads(text)
+        yield "error" if "error" in value and "commands" not in value else arguments[0], value
+
+
+def check_answer(arguments: Sequence[str], code: int, raw: bytes) -> None:
+    """Hold what a command printed against its schema, and an error against how the command ended."""
+    if "--help" in arguments or "-h" in arguments:
+        return
+    for name, value in answers(arguments, raw):
+        assert next(iter(value)) == "schema", arguments
+        assert faults(name, value) == [], arguments
+        if name == "error":
+            assert value["error"]["exit"] == code, arguments
