@@ -49,6 +49,8 @@ def test_the_wheel_holds_the_written_format(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         assert archive.read("memoryfield/spec/memoryfield.md") == (ROOT / "spec" / "memoryfield.md").read_bytes()
         names = archive.namelist()
+        for file in [*(ROOT / "spec").glob("schemas/*.json"), ROOT / "spec" / "search-result.schema.json"]:
+            assert archive.read(f"memoryfield/{file.relative_to(ROOT).as_posix()}") == file.read_bytes()
     assert "memoryfield/py.typed" in names
     assert not [name for name in names if name.startswith(("tests/", "spec/", "samples/"))]
 
@@ -70,6 +72,17 @@ def test_an_installed_package_explains_requirements(wheel: Path, tmp_path: Path)
     document = (ROOT / "spec" / "memoryfield.md").read_text(encoding="utf-8")
     assert f"**F-8** {text}" in document
     assert int(count) == len(re.findall(r"^- \*\*[A-Z]-\d+\*\*", document, re.MULTILINE))
+
+
+def test_an_installed_package_tells_the_shapes_of_answers(wheel: Path, tmp_path: Path) -> None:
+    place = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(place)
+    tell = f"import sys; sys.path.insert(0, {str(place)!r}); from memoryfield.cli.main import main; main()"
+    run = subprocess.run([sys.executable, "-c", tell, "schema"], cwd=tmp_path, capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr
+    here = subprocess.run([sys.executable, "-m", "memoryfield", "schema"], capture_output=True, check=True)
+    assert run.stdout == here.stdout
 
 
 def test_an_installation_without_the_format_says_so(wheel: Path, tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ def faults(name: str, value: Any) -> list[str]:
 
 def answers(arguments: Sequence[str], raw: bytes) -> Iterator[tuple[str, Any]]:
     """The JSON objects in the output of a command that was asked for them, each with its schema's name."""
-    if not arguments or not raw.strip() or not ("--json" in arguments or arguments[0] == "schema"):
+    by_line = arguments[:1] == ["search"] and "-" in arguments
+    if not raw.strip() or not (by_line or "--json" in arguments or arguments[:1] == ["schema"]):
         return
-    by_line = arguments[0] == "search" and "-" in arguments
     for text in raw.splitlines() if by_line else [raw]:
         value = json.loads(text)
         yield "error" if "error" in value and "commands" not in value else arguments[0], value
