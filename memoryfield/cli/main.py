@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -107,8 +108,9 @@ def memoryfield(
 def main() -> None:
     """Run the command line and exit: 0 done or found, 1 nothing found or problems, 2 usage, 3 refused."""
     _prepare_streams()
-    code = run(sys.argv[1:])
+    code = 1
     try:
+        code = run(sys.argv[1:])
         sys.stdout.flush()
     except BrokenPipeError:
         code = _closed_pipe()
@@ -194,7 +196,7 @@ def _facts(kind: str, message: str, code: int = 1) -> dict[str, Any]:
 
 def _ended(arguments: list[str], facts: dict[str, Any]) -> int:
     """An error ends the command: who asked for JSON gets it as JSON, too. Its exit code."""
-    if JSON_OPTION in arguments:
+    if JSON_OPTION in takewhile("--".__ne__, arguments):
         from .common import print_json_error
 
         print_json_error(facts)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from memoryfield.cli.main import CLOSED_PIPE
+from memoryfield.cli.schema import EXIT_CODES
 from memoryfield.specification import shape
 
 
@@ -35,8 +38,9 @@ def faults(name: str, value: Any) -> list[str]:
 
 def answers(arguments: Sequence[str], raw: bytes) -> Iterator[tuple[str, Any]]:
     """The JSON objects in the output of a command that was asked for them, each with its schema's name."""
+    given = [*takewhile("--".__ne__, arguments)]
     by_line = arguments[:1] == ["search"] and "-" in arguments
-    if not raw.strip() or not (by_line or "--json" in arguments or arguments[:1] == ["schema"]):
+    if not raw.strip() or not (by_line or "--json" in given or arguments[:1] == ["schema"]):
         return
     for text in raw.splitlines() if by_line else [raw]:
         value = json.loads(text)
@@ -44,7 +48,8 @@ def answers(arguments: Sequence[str], raw: bytes) -> Iterator[tuple[str, Any]]:
 
 
 def check_answer(arguments: Sequence[str], code: int, raw: bytes) -> None:
-    """Hold what a command printed against its schema, and an error against how the command ended."""
+    """Hold what a command printed against its schema, and how it ended against the exit codes that there are."""
+    assert code in EXIT_CODES or code == CLOSED_PIPE or code < 0, (arguments, code)
     if "--help" in arguments or "-h" in arguments:
         return
     for name, value in answers(arguments, raw):

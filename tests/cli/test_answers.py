@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from memoryfield.cli.main import COMMANDS
 from memoryfield.specification import shapes
 
 from .shapes import answers, closed, faults
-from .support import PAGES, WOKS, Run, forked, make_kitchen, memoryfield, write_page
+from .support import PAGES, WOKS, Run, command, environment, forked, make_kitchen, memoryfield, write_page
 
 ZIP = "kitchen.memoryfield.zip"
 DAMAGED = "damaged.memoryfield.zip"
@@ -266,6 +267,27 @@ def test_an_error_after_the_answer_is_on_standard_error_alone(place: Path, tmp_p
     run = forked("update", "cook", "--json", cwd=tmp_path)
     assert (run.code, run.json["moved"]) == (3, False)
     assert "the pin was not moved" in run.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes end otherwise there")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_error_for_which_nobody_is_there_or_no_room_is_said_once(tmp_path: Path, unbuffered: str) -> None:
+    env = environment(PYTHONUNBUFFERED=unbuffered)
+    reader, writer = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY) if Path("/dev/full").exists() else writer
+    for out, codes in ((writer, (141, -13)), (full, (1, 141))):
+        done = subprocess.run(
+            command("list", "-f", "nowhere", "--json"), cwd=tmp_path, env=env, stdout=out, stderr=-1, check=False
+        )
+        assert done.returncode in codes
+        assert done.stderr.count(b"\n") == 1, done.stderr
+        assert done.stderr.startswith(b"error: no folder or archive at 'nowhere'")
+
+
+def test_what_comes_after_the_options_does_not_ask_for_json(tmp_path: Path) -> None:
+    run = forked("search", "-f", "nowhere", "--", "--json", cwd=tmp_path)
+    assert (run.code, run.out) == (2, "")
 
 
 # edit, rename, delete
