@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_FACTS = ("wanted", "suggestions", "entry", "faults", "expected", "found")
+_FACTS = ("wanted", "suggestions", "entry", "faults", "similar", "expected", "found")
 """What errors carry besides their message, and JSON tells."""
 
 

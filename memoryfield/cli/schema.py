@@ -79,7 +79,7 @@ def schema(
         "version": __version__,
         "exit_codes": _codes(EXIT_CODES),
         **({} if command else {"error": {"$ref": "#/$defs/error"}}),
-        "commands": [_command(group.get_command(context, name), context) for name in names],
+        "commands": [one for name in names for one in _commands(name, group.get_command(context, name), context)],
     }
     (print_json if is_terminal() else print_json_line)({**told, "$defs": closure(referred(told))})
 
@@ -88,21 +88,27 @@ def _codes(meanings: dict[int, str]) -> dict[str, str]:
     return {str(code): meaning for code, meaning in meanings.items()}
 
 
-def _command(command: Any, context: typer.Context) -> dict[str, Any]:
+def _commands(name: str, command: Any, context: typer.Context) -> list[dict[str, Any]]:
+    """A command, and those inside of it."""
+    inside = getattr(command, "commands", {})
+    return [_command(name, command, context), *(_command(f"{name} {one}", inside[one], context) for one in inside)]
+
+
+def _command(name: str, command: Any, context: typer.Context) -> dict[str, Any]:
     """What is to be known of one command; what is empty is left out."""
     from ..specification import shapes
 
     text, _, examples = command.help.partition("\b\nExample:")
     params = command.get_params(context)
-    own = OWN_EXIT_CODES.get(command.name, {})
+    own = OWN_EXIT_CODES.get(name, {})
     return {
-        "name": command.name,
+        "name": name,
         "help": "\n".join(" ".join(part.split()) for part in text.strip().split("\n\n")),
         "examples": [line.strip().removeprefix("$ ") for line in examples.strip().splitlines()],
         "arguments": [_argument(param) for param in params if param.param_type_name == "argument"],
         "options": [_option(param) for param in params if _is_own(param)],
         **({"exit_codes": _codes(own)} if own else {}),
-        **({"output": {"$ref": f"#/$defs/{command.name}"}} if command.name in shapes() else {}),
+        **({"output": {"$ref": f"#/$defs/{shown}"}} if (shown := name.replace(" ", "-")) in shapes() else {}),
     }
 
 

@@ -38,13 +38,14 @@ def faults(name: str, value: Any) -> list[str]:
 
 def answers(arguments: Sequence[str], raw: bytes) -> Iterator[tuple[str, Any]]:
     """The JSON objects in the output of a command that was asked for them, each with its schema's name."""
+    name = "-".join(arguments[: 2 if arguments[:1] in (["skill"], ["mcp"]) else 1])
     given = [*takewhile("--".__ne__, arguments)]
     by_line = arguments[:1] == ["search"] and "-" in arguments
     if not raw.strip() or not (by_line or "--json" in given or arguments[:1] == ["schema"]):
         return
     for text in raw.splitlines() if by_line else [raw]:
         value = json.loads(text)
-        yield "error" if "error" in value and "commands" not in value else arguments[0], value
+        yield "error" if "error" in value and "commands" not in value else name, value
 
 
 def check_answer(arguments: Sequence[str], code: int, raw: bytes) -> None:
