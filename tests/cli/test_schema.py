@@ -38,7 +38,7 @@ def listed(text: str, heading: str) -> list[str]:
 
 
 def test_every_command_is_told_once_and_in_order(told: dict[str, Any]) -> None:
-    assert [one["name"] for one in told["commands"]] == list(COMMANDS)
+    assert [one["name"] for one in told["commands"] if " " not in one["name"]] == list(COMMANDS)
     assert told["version"] == __version__
 
 
@@ -91,8 +91,8 @@ def test_an_option_that_is_told_as_repeatable_can_be_repeated_and_no_other(told:
 def test_one_command_is_told_with_what_its_answer_needs(told: dict[str, Any]) -> None:
     for name in COMMANDS:
         one = forked("schema", name).json
-        assert one["commands"] == [of(told, name)]
-        assert one["$defs"] == closure([name])
+        assert one["commands"] == [each for each in told["commands"] if each["name"].split()[0] == name]
+        assert one["$defs"] == closure(referred(one["commands"]))
         assert set(referred(one)) <= one["$defs"].keys()
     assert set(referred(told)) == told["$defs"].keys()
 
