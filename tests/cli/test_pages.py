@@ -68,6 +68,7 @@ def test_the_report_in_json(kitchen: Path) -> None:
         "sha256": sha256(page.raw),
         "bytes": len(page.raw),
         "notes": [],
+        "similar": [],
     }
     again = forked("write", "lids", "--append", "--json", cwd=kitchen, stdin="More.\n").json
     assert again["created"] is False
