@@ -65,7 +65,7 @@ def location_of(given: list[str] | None) -> str:
     Raises:
         UsageError: several are given.
     """
-    locations = _locations(given)
+    locations = locations_of(given)
     if len(set(locations)) > 1:
         raise UsageError(f"{len(locations)} fields are given, and this works on one", hint="`search` takes several.")
     return locations[0]
@@ -75,7 +75,7 @@ def open_searcher(given: list[str] | None, allow: list[str] | None = None, **opt
     """What searches the given fields, or the one that a command works on."""
     from ..search.searcher import Searcher
 
-    return Searcher.open(_locations(given), Limits.read(allow or ()), **options)
+    return Searcher.open(locations_of(given), Limits.read(allow or ()), **options)
 
 
 def is_named(given: list[str] | None) -> bool:
@@ -83,7 +83,7 @@ def is_named(given: list[str] | None) -> bool:
     return bool(given or os.environ.get("MEMORYFIELD"))
 
 
-def _locations(given: list[str] | None) -> list[str]:
+def locations_of(given: list[str] | None) -> list[str]:
     """The given fields, else the environment's, else the current folder."""
     if given and not all(given):
         raise UsageError("a field's location is empty", hint="Is a variable not set?")

@@ -43,6 +43,7 @@ COMMANDS = {
     "remove": "naming",
     "update": "naming",
     "skill": "skill",
+    "mcp": "mcp",
     "schema": "schema",
 }
 """Each command and the module that it is loaded from when it is asked for."""

@@ -6,7 +6,7 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -45,10 +45,12 @@ class Searcher:
     ```
 
     Scores mean the same in every field, so what several fields hold is merged by score. A field that
-    cannot be searched is named in the notes, and does not stop the others.
+    cannot be searched is named in the notes, does not stop the others, and is tried again with the next
+    query. It is not made for several threads at once.
     """
 
     def __init__(self, containers: Sequence[Container], **options: Unpack[Options]) -> None:
+        self._options = options
         self._ask = read_options(options)
         self._vectors = Vectors()
         self._fields = [_Field(container, container.name, self._ask, self._vectors) for container in containers]
@@ -88,7 +90,7 @@ class Searcher:
             else:
                 found.append((str(location), container))
                 self._opened.append(container)
-        self._check_any_left(bool(found))
+        _check_any_left(bool(found), self._broken)
         names = [container.name for _, container in found]
         for location, container in found:  # two of one name are told apart by their places
             name = container.name if names.count(container.name) == 1 else location
@@ -104,13 +106,29 @@ class Searcher:
         if self._ask.model and containers and not any(has_embedder(field, self._ask.model) for field in containers):
             find_embedder(self._ask.model)
 
-    def _check_any_left(self, left: bool) -> None:
-        if left:
-            return
-        if len(self._broken) == 1:
-            raise self._broken[0][1]
-        told = "; ".join(f"{name}: {_told(error)}" for name, error in self._broken)
-        raise MemoryfieldError(f"none of the {len(self._broken)} fields can be searched: {told}")
+    @property
+    def unopened(self) -> list[tuple[str, Exception]]:
+        """The fields that could not be opened, by their locations, and why."""
+        return list(self._broken)
+
+    @property
+    def names(self) -> list[str]:
+        """The fields' names, as results show them."""
+        return [field.name for field in self._fields]
+
+    def container(self, name: str) -> Container:
+        """A field's container, as it is now: an archive may have been replaced. It is closed with the searcher.
+
+        Raises:
+            KeyError: no field has this name.
+            MemoryfieldError, OSError: it is not there any more, or cannot be read.
+        """
+        return {field.name: field for field in self._fields}[name].present_container()
+
+    def expect_many(self) -> None:
+        """Keep in memory what the coming queries have in common: the pages' vectors, and where words stand."""
+        for field in self._fields:
+            field.many = True
 
     def __enter__(self) -> Searcher:
         return self
@@ -129,17 +147,27 @@ class Searcher:
         if wait:
             self._vectors.close()
 
-    def search(self, query: str) -> SearchResult:
+    def search(self, query: str, *, among: Collection[str] | None = None, **options: Unpack[Options]) -> SearchResult:
         """The pages that answer a query best.
 
+        Args:
+            among: the names of the fields to search; else all.
+            options: in place of those that the searcher was opened with; `model` and `sync` stay as they are.
+
         Raises:
-            UsageError: the query is empty.
+            UsageError: the query is empty, or an option means nothing.
             MemoryfieldError: no field can be searched.
         """
         read = read_query(query)
-        self._look_again()
+        given: Options = {**self._options, **options}
+        self._ask = read_options(given)
+        fields = [field for field in self._fields if among is None or field.name in among]
         try:
-            return self._answer(query, lambda field: field.rank(read))
+            for field in fields:
+                field.ask(self._ask)
+                field.look_again()
+                field.begin(read)
+            return self._answer(query, lambda field: field.rank(read), fields)
         finally:
             self._vectors.forget()
 
@@ -153,8 +181,7 @@ class Searcher:
         An empty query finds nothing, and a note says so. What is there already is embedded at once,
         and answered from one look at the pages a second; who asks one at a time gets a new look for each.
         """
-        for field in self._fields:
-            field.many = True
+        self.expect_many()
         coming = _Coming(queries)
         while group := coming.group():
             if len(group) == 1:
@@ -181,20 +208,21 @@ class Searcher:
         """
         return self._answer(filename, lambda field: field.rank_similar(filename))
 
-    def _answer(self, given: str, ranking: Callable[[_Field], Ranking]) -> SearchResult:
+    def _answer(
+        self, given: str, ranking: Callable[[_Field], Ranking], fields: Sequence[_Field] | None = None
+    ) -> SearchResult:
         rankings: list[tuple[_Field, Ranking]] = []
-        for field in list(self._fields):
+        broken = list(self._broken)
+        for field in self._fields if fields is None else fields:
             try:
-                rankings.append((field, ranking(field)))
+                rankings.append((field, field.unless_broken(ranking)))
             except UsageError:
                 raise
             except (MemoryfieldError, OSError, apsw.Error) as error:
-                self._broken.append((field.name, error))
-                self._fields.remove(field)
-                field.close()
-        self._check_any_left(bool(rankings))
-        several = len(rankings) + len(self._broken) > 1
-        notes = [f"{name} was not searched: {_told(error)}" for name, error in self._broken]
+                broken.append((field.name, error))
+        _check_any_left(bool(rankings), broken)
+        several = len(rankings) + len(broken) > 1
+        notes = [f"{name} was not searched: {_told(error)}" for name, error in broken]
         scored = [(page, field, found) for field, found in rankings for page in found.pages]
         scored.sort(key=lambda item: -item[0].score)  # stable: fields in the order given
         hits: list[Hit] = []
@@ -258,6 +286,7 @@ class _Field:
         self._vectors = vectors
         self._source: Source | None = None
         self._looked = -math.inf
+        self._error: Exception | None = None
         self._version: object = None
         self._by_word: ByWord | None = None
         self._nearest: Nearest | None = None
@@ -275,9 +304,50 @@ class _Field:
         if self._own:
             self._own.close()
 
+    def ask(self, ask: Ask) -> None:
+        """Search by these options from now on."""
+        if self._source and self._source.ask.mode == "keyword" != ask.mode:  # it was chosen without its vectors
+            self._forget_source()
+        self._ask, self._selected = ask, None
+
     def look_again(self) -> None:
         """Let the next query be answered from a new look at the pages."""
         self._looked = -math.inf
+
+    def begin(self, query: Query) -> None:
+        """Let the query's vector be made while the pages are looked at, where it is known by which model."""
+        if self._source and self._source.has_chosen and self._source.spec and self._ask.mode != "keyword":
+            self._vectors.begin(self._source.spec, query.text)
+
+    def unless_broken(self, ranking: Callable[[_Field], Ranking]) -> Ranking:
+        """A ranking; where that failed, it is not tried again before it is time for a new look.
+
+        Raises:
+            MemoryfieldError, OSError, apsw.Error: the field cannot be searched.
+        """
+        if self._error and not self._is_due():
+            raise self._error
+        try:
+            found = ranking(self)
+        except Exception as error:
+            self._error, self._looked = error, time.monotonic()
+            self._forget_source()
+            raise
+        self._error = None
+        return found
+
+    def _forget_source(self) -> None:
+        if self._source:
+            self._source.close()
+        self._source = None
+
+    def present_container(self) -> Container:
+        """The container; a new one, where the archive is another than the one that was opened."""
+        container = self._container.renewed()
+        if container is not self._container:
+            self.close()
+            self._container, self._own, self._source = container, container, None
+        return container
 
     def rank(self, query: Query) -> Ranking:
         """This field's pages for a query."""
@@ -317,11 +387,8 @@ class _Field:
 
     def _present_source(self) -> Source:
         """The field's source; a new one, where the archive is another than the one that was opened."""
-        if self._source and self._is_due():
-            container = self._container.renewed()
-            if container is not self._container:
-                self.close()
-                self._container, self._own, self._source = container, container, None
+        if (self._source or self._error) and self._is_due():
+            self.present_container()
         if self._source is None:
             self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
         return self._source
@@ -351,7 +418,7 @@ class _Field:
             return ahead
         vector = None
         try:
-            vector = source.vector(query)
+            vector = source.vector(query) if self._ask.mode != "keyword" else None
         except MemoryfieldError as error:  # it answered before, and does no longer
             self.notes.append(f"{source.model} was not used, searched by keyword alone: {error}")
         return self._rank_by(source.store, query, vector)
@@ -395,6 +462,15 @@ class _Field:
             quoted = " and ".join(f'"{phrase}"' for phrase in phrases)
             self.notes.append(f"no page holds {quoted}" if phrases else unmet(store, self._ask))
         return selection
+
+
+def _check_any_left(left: bool, broken: Sequence[tuple[str, Exception]]) -> None:
+    if left:
+        return
+    if len(broken) == 1:
+        raise broken[0][1]
+    told = "; ".join(f"{name}: {_told(error)}" for name, error in broken)
+    raise MemoryfieldError(f"none of the {len(broken)} fields can be searched: {told}")
 
 
 def _told(error: Exception) -> str:

@@ -1,0 +1,314 @@
+"""What the server does with its fields: each call gives facts, as JSON has them, and a short text that says the same.
+
+It knows nothing of the protocol. The fields are fixed when it begins, and named, never located, by its callers. It
+is not made for several threads at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from ...answers import PagesRead, answer, listed
+from ...containers import DEFAULT_LIMITS, Entry, Limits
+from ...errors import MemoryfieldError, PageNotFoundError, ReadOnlyError, UsageError
+from ...field import Field
+from ...search.ask import Options
+from ...search.searcher import Searcher
+
+if TYPE_CHECKING:
+    from ...answers import PageList
+    from ...page import Page
+    from ...search.result import Hit, SearchResult
+
+MOST_TEXT = 60_000
+"""So many characters of pages are in one answer: no harness takes more than some 25,000 tokens."""
+MOST_FRONTMATTER = 4_000
+"""So many characters of a page's frontmatter, as JSON."""
+MOST_STRING = 500
+"""So many of a title, a summary, or any other fact."""
+MOST_PROBLEMS = 20
+MOST_BYTES = 4 << 20
+"""A larger page is not given as a resource: those are whole, or not at all."""
+
+Mode = Literal["new", "replace", "append"]
+
+
+class Answer(NamedTuple):
+    """What a call answers. `is_error`: nothing was done or found that was asked for; `text` says why."""
+
+    facts: dict[str, Any] | None
+    text: str
+    is_error: bool = False
+
+
+class Memory:
+    """The fields of a server.
+
+    ```python
+    with Memory(["notes", "team.memoryfield.zip"]) as memory:
+        memory.search("which wok?", limit=3).text
+        memory.read(["woks"], field="notes").facts
+    ```
+    """
+
+    def __init__(
+        self, locations: Sequence[str | Path], *, allow_writes: bool = False, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        """Open the fields.
+
+        Raises:
+            MemoryfieldError: none can be opened.
+        """
+        self.allow_writes = allow_writes
+        self._searcher = Searcher.open(locations, limits)
+        self._searcher.expect_many()
+        self.names = self._searcher.names
+        self.unopened = self._searcher.unopened
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *ending: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self._searcher.close()
+
+    # what tools do
+
+    def search(
+        self,
+        query: str,
+        *,
+        field: str = "",
+        budget: int | None = None,
+        **options: Any,
+    ) -> Answer:
+        """The pages that answer a query best; with a budget, whole ones, in tokens of 4 characters.
+
+        Args:
+            options: `limit`, `mode`, `min_score`, `where`, `since`, `until`: see `search.ask.Options`.
+        """
+        asked: Options = {"limit": 5, "mode": "hybrid", **options}  # type: ignore[typeddict-item]
+        if budget is not None:
+            asked |= {"full": True, "budget": budget}
+        found = self._searcher.search(query, among=[self._known(field)] if field else None, **asked)
+        facts = found.to_dict()
+        for hit in facts["results"]:
+            hit["frontmatter"] = hit["frontmatter"] and _some_of(hit["frontmatter"], hit["filename"], facts["notes"])
+        return Answer(answer(_clipped(facts)), _found(found, facts["notes"]))
+
+    def read(self, pages: Sequence[str], *, field: str = "") -> Answer:
+        """Pages by name; the text of all together is bounded, and what is left out is told."""
+        opened = self._open(field)
+        found = opened.read_many(pages)
+        if not found.pages:
+            return Answer(None, "\n".join(self._unread(found)), True)
+        facts = found.to_dict(body=True)
+        notes: list[str] = []
+        texts: list[str] = []
+        left = MOST_TEXT
+        for page, told in zip(found.pages, facts["pages"], strict=True):
+            told["frontmatter"] = _some_of(told["frontmatter"], page.filename, notes)
+            told["problems"] = told["problems"][:MOST_PROBLEMS]
+            text = _beginning(page.text, left)
+            told["body"] = _beginning(told["body"], len(text))
+            left -= len(text)
+            if missing := len(page.text) - len(text):
+                notes.append(
+                    f"{page.filename}: the last {missing:,} of {len(page.text):,} characters are left out; "
+                    f"an answer holds {MOST_TEXT:,}"
+                )
+            texts.append(f"==> {page.filename} <==\n{text}")
+        facts = answer({**_clipped(facts), "notes": notes})
+        told = "\n".join(f"note: {note}" for note in [*notes, *self._unread(found)])
+        return Answer(facts, "\n".join([*texts, told] if told else texts))
+
+    def list_pages(self, *, field: str = "", sort: str = "name", limit: int = 50, offset: int = 0) -> Answer:
+        """Some of the pages with their titles. By name only those are read; by anything else, all are."""
+        opened = self._open(field)
+        entries = opened.entries()
+        some = slice(offset, offset + limit)
+        found = opened.list_pages("updated") if sort == "updated" else _listed(opened, entries[some])
+        if sort == "updated":
+            found = found._replace(pages=found.pages[some])
+        facts = answer({**_clipped(found.to_dict()), "total": len(entries)})
+        lines = [f"{row['filename']}\t{row['title']}" for row in facts["pages"]]
+        left = len(entries) - offset - len(found.pages) - len(found.failed)
+        if left > 0:
+            lines.append(f"note: {left:,} more of {len(entries):,}; offset {offset + limit} goes on, or search")
+        lines += [f"note: {row['filename']}: {row['reason']}" for row in facts["failed"]]
+        return Answer(facts, "\n".join(lines) or "no pages")
+
+    def write(
+        self,
+        text: str,
+        *,
+        field: str = "",
+        name: str = "",
+        title: str = "",
+        summary: str = "",
+        mode: Mode = "new",
+        if_match: str = "",
+    ) -> Answer:
+        """Store a page."""
+        opened = self._writable(field)
+        written = opened.write(name, text, title=title, summary=summary, mode=mode, if_match=if_match)
+        facts = answer(_clipped(written.to_dict()))
+        done = "created" if written.created else "appended to" if mode == "append" else "replaced"
+        notes = [f"note: {note}" for note in written.notes]
+        return Answer(facts, "\n".join([f"{done} {written.page.filename}, sha256 {written.page.sha256}", *notes]))
+
+    def delete(self, page: str, *, field: str = "") -> Answer:
+        """Delete a page, and what any index holds of it."""
+        opened = self._writable(field)
+        notes: list[str] = []
+        name = opened.delete(page, notes)
+        facts = answer({"field": opened.name, "deleted": [name], "notes": notes})
+        return Answer(facts, "\n".join([f"deleted {name}", *(f"note: {note}" for note in notes)]))
+
+    # what resources are
+
+    def entries(self, field: str) -> list[Entry]:
+        """A field's pages, by name; none where the field has gone."""
+        try:
+            return Field(self._searcher.container(field)).entries()
+        except (MemoryfieldError, OSError):
+            return []
+
+    def page(self, field: str, filename: str) -> Page:
+        """One page, by its file name alone.
+
+        Raises:
+            PageNotFoundError, UsageError, OSError: it cannot be had.
+        """
+        opened = self._open(field)
+        if opened.find(filename) != filename:
+            raise PageNotFoundError(filename, (opened.find(filename),))
+        if (size := opened.container.entry(filename).size) > MOST_BYTES:
+            raise UsageError(f"{filename} has {size:,} bytes, and more than {MOST_BYTES:,} are not sent")
+        return opened.read(filename)
+
+    def _known(self, field: str) -> str:
+        if field not in self.names:
+            raise UsageError(f"there is no field {field!r}", hint=f"The fields are {', '.join(self.names)}.")
+        return field
+
+    def _open(self, field: str) -> Field:
+        """A field, as it is now.
+
+        Raises:
+            UsageError: no field has this name, or none is named and there are several.
+            MemoryfieldError, OSError: it has gone.
+        """
+        if not field and len(self.names) > 1:
+            raise UsageError("there are several fields", hint=f"Say which: {', '.join(self.names)}.")
+        opened = Field(self._searcher.container(self._known(field or self.names[0])))
+        opened.container.names()  # a folder that is not there any more says so here
+        return opened
+
+    def _writable(self, field: str) -> Field:
+        if not self.allow_writes:
+            raise ReadOnlyError(
+                "this server only reads", hint="Whoever runs it can start it with --allow-writes; tell the user."
+            )
+        return self._open(field)
+
+    def _unread(self, found: PagesRead) -> list[str]:
+        """What is missing, and why."""
+        lines: list[str] = []
+        for error in found.missing:
+            field, slash, name = error.wanted.partition("/")
+            if slash and field in self.names:
+                lines.append(f'no page {error.wanted!r}. Ask for page "{name}" with field "{field}".')
+            else:
+                lines.append(str(error) if error.suggestions else f"{error}. Search finds pages by what they say.")
+        return lines + [f"{wanted}: {explained(error)}" for wanted, error in found.failed]
+
+
+def explained(error: MemoryfieldError | OSError) -> str:
+    """What went wrong and what to do, in the words of whoever calls tools, and not commands."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    text = str(error)
+    for command, tool in _IN_TOOLS:
+        text = text.replace(command, tool)
+    return text
+
+
+_IN_TOOLS = (
+    ("Use --replace to replace it, --append to add to it", 'Use mode "replace", mode "append"'),
+    ("`memoryfield delete` deletes a page.", "The tool `delete` deletes a page."),
+    ("or --title", "or a title"),
+)
+"""Hints of the library that name options of the command line, and what they are here."""
+
+
+def _listed(opened: Field, entries: Sequence[Entry]) -> PageList:
+    """These pages' facts."""
+    from ...answers import PageList
+
+    found = PageList(opened.name, [], [])
+    for entry in entries:
+        try:
+            found.pages.append(listed(opened.read(entry.name)))
+        except (MemoryfieldError, OSError) as error:
+            found.failed.append((entry.name, explained(error)))
+    return found
+
+
+def _found(found: SearchResult, notes: Sequence[str]) -> str:
+    """A result in few words."""
+    lines = [line for rank, hit in enumerate(found.results, 1) for line in _hit(rank, hit, found.several)]
+    return "\n".join([*(lines or ["nothing found"]), *(f"note: {note}" for note in notes)])
+
+
+def _hit(rank: int, hit: Hit, several: bool) -> list[str]:
+    place = f"{hit.filename} (field {hit.field})" if several else hit.filename
+    head = f"{rank} {hit.match} {int(hit.score * 100) / 100:.2f} {place}: {hit.title[:MOST_STRING]}"
+    text = hit.extra.get("text")
+    return [head, text if text is not None else f"  {hit.snippet}"]
+
+
+def _some_of(frontmatter: dict[str, Any], filename: str, notes: list[str]) -> dict[str, Any]:
+    """The keys that fit, in their order; the others are told."""
+    left = MOST_FRONTMATTER
+    kept: dict[str, Any] = {}
+    for key, value in frontmatter.items():
+        size = len(key) + len(json.dumps(value, ensure_ascii=False))
+        if size <= left:
+            kept[key] = value
+            left -= size
+    if missing := [key for key in frontmatter if key not in kept]:
+        named = ", ".join(key[:40] for key in missing[:5])
+        more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+        notes.append(f"{filename}: too long, and left out of its frontmatter: {named}{more}")
+    return kept
+
+
+def _clipped(facts: dict[str, Any]) -> dict[str, Any]:
+    """Facts without overlong strings, but for the texts, which are bounded otherwise."""
+    return {key: value if key in _TEXTS else _clip(value) for key, value in facts.items()}
+
+
+_TEXTS = ("body", "text", "frontmatter", "query", "notes")
+
+
+def _clip(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= MOST_STRING else f"{value[: MOST_STRING - 1]}…"
+    if isinstance(value, list):
+        return [_clip(item) for item in value]
+    return _clipped(value) if isinstance(value, dict) else value
+
+
+def _beginning(text: str, most: int) -> str:
+    """At most so many characters, to the end of a line."""
+    if len(text) <= most:
+        return text
+    end = text.rfind("\n", 0, most) + 1
+    return text[: end or most]

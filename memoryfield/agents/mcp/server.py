@@ -1,0 +1,305 @@
+"""Speaks the Model Context Protocol, over standard input and output or over HTTP, by the official SDK.
+
+All calls are answered by one thread, in the order in which they came: the library's searcher, its model and its
+SQLite connections belong to one thread, and two that search would only take turns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, NoReturn
+from urllib.parse import quote, unquote
+
+import apsw
+import jsonschema
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+
+from ... import __version__
+from ...errors import MemoryfieldError
+from .memory import Answer, Memory, explained
+from .tools import WRITES, Tool, instructions, tools
+
+SCHEME = "memoryfield://"
+PATH = "/mcp"
+LOOPBACK = "127.0.0.1"
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+"""What a request may call us, and where a page may come from that calls us: nothing else is this machine."""
+RESOURCES_AT_ONCE = 500
+END_SECONDS = 2
+"""So long a request that is being answered is waited for when the server is to end."""
+
+_Context = Any
+
+
+class MemoryServer:
+    """A server of fields."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.tools = {tool.name: tool for tool in tools(memory.names, memory.allow_writes)}
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="memoryfield")
+        self._calls: dict[str, Callable[..., Answer]] = {
+            "search": memory.search,
+            "read": memory.read,
+            "list": memory.list_pages,
+            "write": memory.write,
+            "delete": memory.delete,
+        }
+        self.protocol: Server[Any] = Server(
+            "memoryfield",
+            version=__version__,
+            title="Memory",
+            instructions=instructions(memory.names, memory.allow_writes),
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+        )
+
+    async def _in_turn(self, work: Callable[[], Any]) -> Any:
+        """Work done by the one thread that may touch fields; what is called off before its turn is not done."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+
+    # tools
+
+    async def _list_tools(
+        self, context: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_as_sent(tool) for tool in self.tools.values()])
+
+    async def _call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        found = await self._in_turn(lambda: self._answer(params.name, params.arguments or {}))
+        return types.CallToolResult(
+            content=[types.TextContent(text=_sendable(found.text))],
+            structured_content=_sendable(found.facts),
+            is_error=found.is_error,
+        )
+
+    def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """What a tool answers; whatever goes wrong, in words that a model can act on."""
+        try:
+            tool = self.tools.get(name)
+            if tool is None:
+                off = " The server only reads: it was started without --allow-writes." if name in WRITES else ""
+                return Answer(None, f"there is no tool {name!r}.{off} The tools are {', '.join(self.tools)}.", True)
+            if fault := _fault(tool, arguments):
+                return Answer(None, fault, True)
+            return self._calls[name](**arguments)
+        except (MemoryfieldError, OSError) as error:
+            return Answer(None, explained(error), True)
+        except apsw.Error as error:
+            return Answer(None, f"the index cannot be used now: {error}", True)
+        except Exception as error:
+            logging.getLogger(__name__).exception("the tool %s failed", name)
+            return Answer(None, f"{name} failed: {type(error).__name__}: {error}", True)
+
+    # resources
+
+    async def _list_resources(
+        self, context: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        after = _read_cursor(params.cursor if params else None)
+        found: types.ListResourcesResult = await self._in_turn(lambda: self._some_resources(after))
+        return found
+
+    def _some_resources(self, after: tuple[str, str]) -> types.ListResourcesResult:
+        """Those that come after a page of a field, field by field and by name."""
+        names = self.memory.names
+        first = names.index(after[0]) if after[0] in names else 0
+        pages = (
+            (field, entry)
+            for field in names[first:]
+            for entry in self.memory.entries(field)
+            if field != after[0] or entry.name > after[1]
+        )
+        some = [pair for pair, _ in zip(pages, range(RESOURCES_AT_ONCE + 1), strict=False)]
+        more = len(some) > RESOURCES_AT_ONCE
+        some = some[:RESOURCES_AT_ONCE]
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    uri=_uri(field, entry.name),
+                    name=_sendable(entry.name),
+                    mime_type="text/markdown",
+                    size=entry.size,
+                )
+                for field, entry in some
+            ],
+            next_cursor=_cursor(some[-1][0], some[-1][1].name) if more else None,
+        )
+
+    async def _list_templates(
+        self, context: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=f"{SCHEME}{quote(field, safe='')}/{{page}}",
+                    name=field,
+                    description="A page, by its file name.",
+                    mime_type="text/markdown",
+                )
+                for field in self.memory.names
+            ]
+        )
+
+    async def _read_resource(
+        self, context: _Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        contents = await self._in_turn(lambda: self._resource(uri))
+        return types.ReadResourceResult(contents=[contents])
+
+    def _resource(self, uri: str) -> types.TextResourceContents | types.BlobResourceContents:
+        field, slash, name = uri.removeprefix(SCHEME).partition("/")
+        try:
+            if not (uri.startswith(SCHEME) and slash):
+                raise MCPError(types.INVALID_PARAMS, f"no resource {uri!r}: they are {SCHEME}FIELD/PAGE", {"uri": uri})
+            page = self.memory.page(unquote(field), unquote(name))
+        except (MemoryfieldError, OSError) as error:
+            raise MCPError(types.INVALID_PARAMS, explained(error), {"uri": uri}) from None
+        if page.is_utf8:
+            return types.TextResourceContents(uri=uri, mime_type="text/markdown", text=page.raw.decode("utf-8"))
+        blob = base64.b64encode(page.raw).decode("ascii")
+        return types.BlobResourceContents(uri=uri, mime_type="text/markdown", blob=blob)
+
+    # transports
+
+    async def over_stdio(self) -> None:
+        """Answer until standard input is closed."""
+        async with stdio_server() as (coming, going):
+            await self.protocol.run(coming, going, self.protocol.create_initialization_options())
+
+    async def over_http(self, listening: socket.socket) -> None:
+        """Answer on a socket until the process is asked to end."""
+        import uvicorn
+
+        app = self.protocol.streamable_http_app(
+            streamable_http_path=PATH,
+            json_response=True,
+            stateless_http=True,  # nothing that we keep belongs to one client
+            transport_security=TransportSecuritySettings(
+                allowed_hosts=[*NAMES, *(f"{name}:*" for name in NAMES)],
+                allowed_origins=[origin for name in NAMES for origin in (f"http://{name}", f"http://{name}:*")],
+            ),
+        )
+        config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=END_SECONDS)
+        await uvicorn.Server(config).serve(sockets=[listening])
+
+    def end_soon(self, number: int, frame: object) -> None:
+        """End the process for a signal; not from within, as that may come while a lock is held."""
+        threading.Thread(target=self.end, daemon=True).start()
+
+    def end(self) -> NoReturn:
+        """End the process: what the thread is at is waited for a little, and no page is ever half written."""
+        closing = self._worker.submit(self.memory.close)
+        with suppress(TimeoutError):
+            closing.result(END_SECONDS)
+        os._exit(0)  # a thread may still wait for a line of input, and would be waited for
+
+
+def serve(memory: Memory, port: int | None = None) -> NoReturn:
+    """Answer until the input is closed or the process is asked to end; then end it.
+
+    Args:
+        port: over HTTP on this port of the loopback interface (0: any that is free); else over standard
+            input and output.
+
+    Raises:
+        MemoryfieldError: the port is taken.
+    """
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+    listening = None if port is None else _listen(port)
+    server = MemoryServer(memory)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, server.end_soon)
+    if listening is None:
+        asyncio.run(server.over_stdio())
+    else:
+        print(f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
+        asyncio.run(server.over_http(listening))
+    server.end()
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if sys.platform != "win32":  # there it would let a second server take the port away
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((LOOPBACK, port))
+        listening.listen(128)
+    except OSError as error:
+        listening.close()
+        raise MemoryfieldError(
+            f"cannot listen on port {port}: {error.strerror}", hint="Choose another with --port; 0 takes a free one."
+        ) from None
+    return listening
+
+
+def _as_sent(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.takes,
+        output_schema=tool.gives,
+        annotations=types.ToolAnnotations.model_validate(tool.hints),
+    )
+
+
+def _fault(tool: Tool, arguments: dict[str, Any]) -> str:
+    """What is wrong with the arguments, or nothing."""
+    errors = jsonschema.Draft202012Validator(tool.takes).iter_errors(arguments)
+    told = [
+        f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message[:300]}"
+        for error, _ in zip(errors, range(3), strict=False)
+    ]
+    return f"{tool.name} does not take this: {'; '.join(told)}" if told else ""
+
+
+def _uri(field: str, name: str) -> str:
+    return f"{SCHEME}{quote(field, safe='')}/{quote(name, safe='')}"
+
+
+def _cursor(field: str, name: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps([field, name]).encode()).decode("ascii")
+
+
+def _read_cursor(cursor: str | None) -> tuple[str, str]:
+    """The field and the page after which the list goes on.
+
+    Raises:
+        MCPError: it is none of ours.
+    """
+    if cursor is None:
+        return "", ""
+    try:
+        field, name = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii")))
+        if isinstance(field, str) and isinstance(name, str):
+            return field, name
+    except ValueError:
+        pass
+    raise MCPError(types.INVALID_PARAMS, f"no cursor of this server: {cursor[:100]!r}")
+
+
+def _sendable(value: Any) -> Any:
+    """A value whose strings hold no lone surrogates: the transport would break on them."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
