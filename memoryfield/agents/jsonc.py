@@ -216,7 +216,7 @@ def _inserted(text: str, root: _Node, owner: _Node, name: str, value: Any) -> st
     newline, unit = _newline(text), _unit(text, root)
     end = owner.end - 1
     inside_end = owner.start + 1 + len(text[owner.start + 1 : end].rstrip(" \t\r\n"))
-    has_lines = "\n" in text[owner.start : owner.end] or not members
+    has_lines = "\n" in text[owner.start : end] or not text[owner.start + 1 : end].strip()
     outer = _indent_at(text, owner.start)
     indent = _indent_at(text, members[0].start) if members and has_lines else outer + unit
     written = f"{json.dumps(name, ensure_ascii=False)}: {_written(text, root, value, indent, has_lines)}"

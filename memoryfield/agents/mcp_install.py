@@ -291,7 +291,7 @@ def _toml(text: str) -> Any:
     try:
         return tomlkit.parse(text)
     except ParseError as error:
-        raise RefusedError(f"{error.line}:{error.col}: no TOML: {error}") from None
+        raise RefusedError(f"{error.line}:{error.col + 1}: {str(error).partition(' at line ')[0]}") from None
 
 
 def _with_toml(text: str, keys: Path_, value: Any) -> str:
