@@ -16,7 +16,7 @@ from typing import IO
 
 from ..errors import FieldNotFoundError, ReadOnlyError
 from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
-from .base import FOLDER, LINK_OUT, NOT_ALLOWED, Entry, Skipped, check_plain, digest, say_where
+from .base import FOLDER, LINK_OUT, NOT_ALLOWED, Entry, Skipped, check_plain, digest, digest_line, say_where
 from .journal import Changes, flush_folder, is_begun, is_decided, new_file, settle
 
 MANY = 20_000
@@ -52,7 +52,7 @@ class DirectoryContainer:
         self._skipped: list[Skipped] = []
         self._seen = 0
         self._plain: set[str] = set()
-        self._digested: tuple[list[str], str] = ([], digest("time", []))
+        self._digested: tuple[list[tuple[str, int, int]], str] = ([], digest("time", []))
         self.notes: Sequence[str] = []
         if is_begun(location):
             self._settle()
@@ -107,8 +107,8 @@ class DirectoryContainer:
             self.notes = [f"changes of many pages were begun here: {error.strerror or error}"]
 
     def fingerprint(self) -> str:
-        lines: list[str] = []
-        plain = self._plain
+        found: list[tuple[str, int, int]] = []
+        plain, kind, file, link = self._plain, _TYPE, _FILE, _LINK
         with _scanned(self.location) as listing:
             for item in listing:
                 name = item.name
@@ -119,14 +119,14 @@ class DirectoryContainer:
                         continue
                 try:
                     status = item.stat(follow_symlinks=False)
-                    if status.st_mode & _TYPE == _LINK and not self._link_fault(str(self.location / name)):
+                    if status.st_mode & kind == link and not self._link_fault(str(self.location / name)):
                         status = (self.location / name).stat()
                 except FileNotFoundError:
                     continue  # gone between listing and looking
-                if status.st_mode & _TYPE == _FILE:  # `digest_line`, without ten thousand calls
-                    lines.append(f"{name}\0{status.st_size}\0{status.st_mtime_ns}")
-        if lines != self._digested[0]:
-            self._digested = lines, digest("time", lines)
+                if status.st_mode & kind == file:
+                    found.append((name, status.st_size, status.st_mtime_ns))
+        if found != self._digested[0]:
+            self._digested = found, digest("time", [digest_line(*page) for page in found])
         return self._digested[1]
 
     def entries(self) -> list[Entry]:

@@ -44,6 +44,7 @@ OPENING: dict[str, list[list[str]]] = {
     "diff": [["diff", ARCHIVE, FIELD], ["diff", FIELD, ARCHIVE]],
     "merge": [["merge", ARCHIVE, "-f", FIELD], ["merge", ANOTHER, "-f", FIELD, "--base", ARCHIVE]],
     "add": [["add", "stranger", ARCHIVE]],
+    "mcp": [["mcp", "install", "--agent", "cursor", "-f", ARCHIVE]],
 }
 """How each command is given the archive."""
 

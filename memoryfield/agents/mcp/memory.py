@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import apsw
 
 from ...answers import PagesRead, answer, listed
 from ...containers import DEFAULT_LIMITS, Entry, Limits
@@ -65,6 +68,7 @@ class Memory:
         self.allow_writes = allow_writes
         self._searcher = Searcher.open(locations, limits)
         self._searcher.expect_many()
+        self._has_searched = False
         self.names = self._searcher.names
         self.unopened = self._searcher.unopened
 
@@ -96,6 +100,7 @@ class Memory:
         asked: Options = {"limit": 5, "mode": "hybrid", **options}  # type: ignore[typeddict-item]
         if budget is not None:
             asked |= {"full": True, "budget": budget}
+        self._has_searched = True
         found = self._searcher.search(query, among=[self._known(field)] if field else None, **asked)
         facts = found.to_dict()
         for hit in facts["results"]:
@@ -170,6 +175,12 @@ class Memory:
         name = opened.delete(page, notes)
         facts = answer({"field": opened.name, "deleted": [name], "notes": notes})
         return Answer(facts, "\n".join([f"deleted {name}", *(f"note: {note}" for note in notes)]))
+
+    def refresh(self) -> None:
+        """Take in what was written, before somebody asks: else the next search would have to wait for it."""
+        if self._has_searched:
+            with suppress(MemoryfieldError, OSError, apsw.Error):
+                self._searcher.search("refresh", limit=1)
 
     # what resources are
 

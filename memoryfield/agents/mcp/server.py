@@ -53,6 +53,7 @@ class MemoryServer:
         self.memory = memory
         self.tools = {tool.name: tool for tool in tools(memory.names, memory.allow_writes)}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="memoryfield")
+        self._waiting = 0
         self._calls: dict[str, Callable[..., Answer]] = {
             "search": memory.search,
             "read": memory.read,
@@ -74,7 +75,16 @@ class MemoryServer:
 
     async def _in_turn(self, work: Callable[[], Any]) -> Any:
         """Work done by the one thread that may touch fields; what is called off before its turn is not done."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+        finally:
+            self._waiting -= 1
+
+    def _refresh(self) -> None:
+        """Look at what was written, unless somebody waits for something else."""
+        if not self._waiting:
+            self.memory.refresh()
 
     # tools
 
@@ -85,6 +95,8 @@ class MemoryServer:
 
     async def _call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         found = await self._in_turn(lambda: self._answer(params.name, params.arguments or {}))
+        if params.name in WRITES and not found.is_error:
+            self._worker.submit(self._refresh)
         return types.CallToolResult(
             content=[types.TextContent(text=_sendable(found.text))],
             structured_content=_sendable(found.facts),
