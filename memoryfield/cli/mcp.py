@@ -148,7 +148,20 @@ def _show(found: "list[Installed]", as_json: bool) -> None:
         print_json({"agents": [one.to_dict() for one in found]})
         return
     for one in found:
-        command = f"\t{escaped(' '.join(one.command))}" if one.command else ""
-        print(f"{one.agent}\t{one.scope}\t{one.state}\t{escaped(str(one.path))}{command}")
+        command = f"\t{escaped(_shown_command(one.command))}" if one.command else ""
+        print(f"{one.agent}\t{one.scope}\t{one.state}\t{escaped(_shown_path(one.path))}{command}")
         if one.note:
             say(f"note: {one.note}")
+
+
+def _shown_path(path: Path) -> str:
+    """From the current folder on, or from the home folder, where it lies in one of them."""
+    for folder, mark in ((Path.cwd(), ""), (Path("~").expanduser(), "~/")):
+        if path.is_relative_to(folder):
+            return mark + path.relative_to(folder).as_posix()
+    return str(path)
+
+
+def _shown_command(words: list[str]) -> str:
+    """As somebody would type it; the whole path of the program is in the file, and in JSON."""
+    return " ".join(["memoryfield", *words[words.index("mcp") :]] if "mcp" in words else words)

@@ -80,7 +80,8 @@ def test_it_is_installed_once_and_taken_out_again(house: House, agent: str, scop
     first = house.run("install", "--agent", agent, f"--{scope}", "-f", "notes", "--allow-writes")
     assert first.code == 0, first.err
     file = house.file(agent, scope)
-    assert first.out.startswith(f"{agent}\t{scope}\tinstalled\t{file}\t")
+    place = ("~/" if scope == "user" else "") + PLACES[agent, scope][0]
+    assert first.out.startswith(f"{agent}\t{scope}\tinstalled\t{place}\tmemoryfield mcp -f ")
     entry = house.entry(agent, scope)
     said = words(entry)
     assert said[said.index("mcp") : said.index("mcp") + 2] == ["mcp", "-f"]

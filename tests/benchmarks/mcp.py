@@ -4,7 +4,8 @@
 
 Each way answers the same queries, in turns, so that noise meets all alike; the first answers are not counted. Each
 server is a process of its own. The library's is `Searcher.search` in this process, with the same look at the pages
-before each query. The tokens of what a model reads each session are counted with o200k_base, where tiktoken is there.
+before each query. The tokens of what a model reads each session are counted with o200k_base, where bpe-openai is
+there, else as 4 characters each.
 """
 
 from __future__ import annotations
@@ -116,14 +117,10 @@ async def tokens(client: Any) -> float:
     told = [{"name": one.name, "description": one.description, "parameters": one.input_schema} for one in listed]
     text = json.dumps(told, separators=(",", ":")) + client.instructions
     try:
-        import tiktoken
+        import bpe_openai
     except ImportError:
         return len(text) / 4
-    try:
-        return len(tiktoken.get_encoding("o200k_base").encode(text))
-    except Exception as error:  # its table is fetched
-        print(f"o200k_base cannot be had ({type(error).__name__}): a token is 4 characters", file=sys.stderr)
-        return len(text) / 4
+    return len(bpe_openai.get_encoding("o200k_base").encode(text))
 
 
 def main() -> None:

@@ -340,3 +340,75 @@ def test_a_large_field_is_searched_like_a_small_one(
     with Searcher.open(fields[:1], mode=mode, min_score=0) as searcher:
         assert searcher.search("which wok?") == small
         assert searcher.search("iron").results[0].filename == "pans.md"
+
+
+# One searcher, many callers
+
+
+def test_each_query_may_have_its_own_options(fields: list[Path]) -> None:
+    with Searcher.open(fields, limit=1) as searcher:
+        assert len(searcher.search("wok").results) == 1
+        assert len(searcher.search("wok", limit=9, min_score=0).results) == 7
+        assert len(searcher.search("wok").results) == 1
+        full = searcher.search("wok", full=True).results[0]
+        assert "wok" in full.extra["text"]
+        assert "text" not in searcher.search("wok").results[0].extra
+        assert [hit.filename for hit in searcher.search("wok", name="third*", min_score=0).results] == ["third.md"]
+        with pytest.raises(UsageError):
+            searcher.search("wok", limit=0)
+
+
+def test_a_searcher_turns_from_words_to_meaning_and_back(fields: list[Path]) -> None:
+    with Searcher.open(fields[:1]) as searcher:
+        for mode in ("keyword", "hybrid", "keyword", "semantic", "hybrid"):
+            found = searcher.search("a wok of carbon steel", mode=mode)
+            best = found.results[0]
+            assert (found.mode, best.filename) == (mode, "woks.md")
+            assert (best.keyword is None, best.semantic is None) == (mode == "semantic", mode == "keyword")
+            assert not found.notes
+
+
+def test_some_of_the_fields_are_searched(fields: list[Path]) -> None:
+    with Searcher.open(fields, min_score=0) as searcher:
+        assert searcher.names == ["kitchen", "garage", "third"]
+        for names in (["garage"], ["kitchen", "third"]):
+            found = searcher.search("wok", among=names, limit=20)
+            assert {hit.field for hit in found.results} == set(names)
+            assert found.several == (len(names) > 1)
+
+
+def test_a_field_that_comes_back_is_searched_again(fields: list[Path], tmp_path: Path) -> None:
+    with Searcher.open(fields[:2], min_score=0, limit=20) as searcher:
+        assert {hit.field for hit in searcher.search("wok").results} == {"kitchen", "garage"}
+        fields[0].rename(tmp_path / "away")
+        found = searcher.search("wok")
+        assert {hit.field for hit in found.results} == {"garage"}
+        assert [note for note in found.notes if note.startswith("kitchen was not searched")]
+        with pytest.raises(FileNotFoundError):
+            searcher.search("wok", among=["kitchen"])
+        (tmp_path / "away").rename(fields[0])
+        found = searcher.search("wok")
+        assert {hit.field for hit in found.results} == {"kitchen", "garage"}
+        assert not found.notes
+
+
+def test_dates_are_read_anew_for_each_query(tmp_path: Path) -> None:
+    """A searcher may live for days, and `now` goes on."""
+    soon = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+    field = make(tmp_path / "kitchen", {"milk": f'---\nexpires: "{soon}"\n---\n\nThe milk is fresh.\n'}, embedded=True)
+    with Searcher.open([field], mode="keyword", min_score=0) as searcher:
+        assert searcher.search("milk").results
+        deadline = time.monotonic() + 30
+        while searcher.search("milk").results:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        assert "expired" in searcher.search("milk").notes[0]
+
+
+def test_what_is_searched_many_times_sees_every_change(fields: list[Path]) -> None:
+    with Searcher.open(fields[:1], mode="keyword", min_score=0) as searcher:
+        searcher.expect_many()
+        assert not searcher.search("quinoa").results
+        for number in range(3):
+            make(fields[0], {f"grain-{number}": f"Quinoa {number}."})
+            assert len(searcher.search("quinoa").results) == number + 1
