@@ -389,6 +389,8 @@ class _Field:
         """The field's source; a new one, where the archive is another than the one that was opened."""
         if (self._source or self._error) and self._is_due():
             self.present_container()
+            if self._source and self._ask.mode != "keyword" and self._source.has_better:
+                self._forget_source()
         if self._source is None:
             self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
         return self._source

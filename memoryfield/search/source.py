@@ -173,6 +173,11 @@ class Source:
         """What a caller should know about the choice of the index and its freshness."""
         return [*dict.fromkeys(self._chosen), *(self._fresh.get(self._store.model, []) if self._store else [])]
 
+    @property
+    def has_better(self) -> bool:
+        """Whether words alone are searched, and an index has come since."""
+        return self.has_chosen and self.model is None and index_files(self.container).keys() != self._files.keys()
+
     def close(self) -> None:
         """Let go of the index."""
         if self._store:
@@ -371,7 +376,8 @@ class Source:
                 pending = report.pending
             if slot:
                 slot.keep(store, settled=store_changes.none)
-            if pending and self.ask.mode != "keyword":
+            by_words = self.has_chosen and self.model is None  # and it was said why
+            if pending and self.ask.mode != "keyword" and not by_words:
                 notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
         except (
             apsw.FullError,

@@ -233,6 +233,22 @@ def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
     assert "Traceback" not in text
 
 
+def test_notes_name_arguments_and_no_options(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen")
+    write_page(field, "old.md", '---\nexpires: "2020-01-01"\n---\n\nThe old wok is on the shelf.\n')
+
+    async def conversation(client: Any) -> list[str]:
+        weak = await client.call_tool("search", {"query": "wok empire parliament oddities constitution"})
+        assert weak.content[0].text.startswith("nothing found\nnote: ")
+        stale = await client.call_tool("search", {"query": "old wok shelf", "min_score": 0})
+        return [*weak.structured_content["notes"], *stale.structured_content["notes"]]
+
+    notes = talk(by_stdio("-f", field), conversation)
+    assert any("min_score 0 shows them" in note for note in notes), notes
+    assert any(note.endswith("1 expired") for note in notes), notes
+    assert not any(" --" in note for note in notes), notes
+
+
 def test_sixteen_calls_at_once_are_all_answered(server: Any) -> None:
     async def conversation(client: Any) -> None:
         queries = [("which wok?", "woks.md"), ("cast iron pan", "pans.md")] * 6

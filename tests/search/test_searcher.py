@@ -412,3 +412,15 @@ def test_what_is_searched_many_times_sees_every_change(fields: list[Path]) -> No
         for number in range(3):
             make(fields[0], {f"grain-{number}": f"Quinoa {number}."})
             assert len(searcher.search("quinoa").results) == number + 1
+
+
+def test_an_index_that_comes_later_is_used(tmp_path: Path) -> None:
+    field = make(tmp_path / "kitchen", KITCHEN)
+    with Searcher.open([field], min_score=0) as searcher:
+        for _ in range(2):
+            found = searcher.search("frying with metal")
+            assert (found.model, len(found.notes)) == (None, 1), found.notes
+            assert "not embedded yet" in found.notes[0]
+        make(field, {}, embedded=True)
+        found = searcher.search("frying with metal")
+        assert (found.model, found.notes) == ("all-MiniLM-L6-v2", [])

@@ -103,6 +103,7 @@ class Memory:
         self._has_searched = True
         found = self._searcher.search(query, among=[self._known(field)] if field else None, **asked)
         facts = found.to_dict()
+        facts["notes"] = [_in_tools(note) for note in facts["notes"]]
         for hit in facts["results"]:
             hit["frontmatter"] = hit["frontmatter"] and _some_of(hit["frontmatter"], hit["filename"], facts["notes"])
         return Answer(answer(_clipped(facts)), _found(found, facts["notes"]))
@@ -243,9 +244,10 @@ class Memory:
 
 def explained(error: MemoryfieldError | OSError) -> str:
     """What went wrong and what to do, in the words of whoever calls tools, and not commands."""
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    text = str(error)
+    return (error.strerror or str(error)) if isinstance(error, OSError) else _in_tools(str(error))
+
+
+def _in_tools(text: str) -> str:
     for command, tool in _IN_TOOLS:
         text = text.replace(command, tool)
     return text
@@ -255,6 +257,9 @@ _IN_TOOLS = (
     ("Use --replace to replace it, --append to add to it", 'Use mode "replace", mode "append"'),
     ("`memoryfield delete` deletes a page.", "The tool `delete` deletes a page."),
     ("or --title", "or a title"),
+    ("--min-score 0 shows them", "min_score 0 shows them"),
+    ("; --include-stale shows them", ""),
+    ("; --include-stale shows it", ""),
 )
 """Hints of the library that name options of the command line, and what they are here."""
 
