@@ -201,6 +201,7 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
         ("read", {"pages": ["/etc/passwd"]}, "no page"),
         ("read", {"pages": [".."]}, "no page"),
         ("read", {"pages": ["kitchen/woks.md"]}, 'Ask for page "woks.md" with field "kitchen"'),
+        ("read", {"pages": ["woks#handles"]}, 'Read "woks.md" whole to see its headings.'),
         ("read", {"pages": []}, "read does not take this: pages"),
         ("read", {"pages": ["woks"], "field": "pantry"}, "read does not take this"),
         ("read", {}, "'pages' is a required property"),
@@ -231,6 +232,22 @@ def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
     assert told in text
     assert "--replace" not in text
     assert "Traceback" not in text
+
+
+def test_a_section_is_read_and_a_like_page_is_told_of(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen", embedded=True)
+
+    async def conversation(client: Any) -> None:
+        one = await client.call_tool("read", {"pages": ["woks#woks"]})
+        assert one.structured_content["pages"][0]["section"] == "Woks"
+        assert one.content[0].text.startswith("==> woks.md <==\n# Woks\n")
+        text = "A carbon steel wok heats evenly, and it is light."
+        written = await client.call_tool("write", {"title": "Which wok is even in heat?", "text": text})
+        assert [page["filename"] for page in written.structured_content["similar"]] == ["woks.md"]
+        assert "note: nearly the same: " in written.content[0].text
+        assert " --" not in written.content[0].text
+
+    talk(by_stdio("-f", field, "--allow-writes"), conversation)
 
 
 def test_notes_name_arguments_and_no_options(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ is not made for several threads at once.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -127,7 +128,7 @@ class Memory:
             if missing := len(page.text) - len(text):
                 notes.append(
                     f"{page.filename}: the last {missing:,} of {len(page.text):,} characters are left out; "
-                    f"an answer holds {MOST_TEXT:,}"
+                    f'"{page.filename}#HEADING" gives one section'
                 )
             texts.append(f"==> {page.filename} <==\n{text}")
         facts = answer({**_clipped(facts), "notes": notes})
@@ -163,10 +164,15 @@ class Memory:
     ) -> Answer:
         """Store a page."""
         opened = self._writable(field)
-        written = opened.write(name, text, title=title, summary=summary, mode=mode, if_match=if_match)
+        written = opened.write(
+            name, text, title=title, summary=summary, mode=mode, if_match=if_match, duplicates="tell"
+        )
         facts = answer(_clipped(written.to_dict()))
         done = "created" if written.created else "appended to" if mode == "append" else "replaced"
         notes = [f"note: {note}" for note in written.notes]
+        notes += [f"note: nearly the same: {page}" for page in written.similar]
+        if written.similar:
+            notes.append('note: if it is one memory, keep one page: write to it with mode "append", delete the other')
         return Answer(facts, "\n".join([f"{done} {written.page.filename}, sha256 {written.page.sha256}", *notes]))
 
     def delete(self, page: str, *, field: str = "") -> Answer:
@@ -237,8 +243,10 @@ class Memory:
             field, slash, name = error.wanted.partition("/")
             if slash and field in self.names:
                 lines.append(f'no page {error.wanted!r}. Ask for page "{name}" with field "{field}".')
+            elif isinstance(error, PageNotFoundError) and not error.suggestions:
+                lines.append(f"{explained(error)}. Search finds pages by what they say.")
             else:
-                lines.append(str(error) if error.suggestions else f"{error}. Search finds pages by what they say.")
+                lines.append(explained(error))
         return lines + [f"{wanted}: {explained(error)}" for wanted, error in found.failed]
 
 
@@ -250,9 +258,10 @@ def explained(error: MemoryfieldError | OSError) -> str:
 def _in_tools(text: str) -> str:
     for command, tool in _IN_TOOLS:
         text = text.replace(command, tool)
-    return text
+    return _OUTLINE.sub(r'Read "\1" whole to see its headings', text)
 
 
+_OUTLINE = re.compile(r"`memoryfield read --outline ([^`]*)` shows its headings")
 _IN_TOOLS = (
     ("Use --replace to replace it, --append to add to it", 'Use mode "replace", mode "append"'),
     ("`memoryfield delete` deletes a page.", "The tool `delete` deletes a page."),

@@ -89,7 +89,7 @@ def _read(names: Sequence[str]) -> Tool:
                 "items": {"type": "string"},
                 "minItems": 1,
                 "maxItems": 50,
-                "description": "File names as search gives them, or uuids.",
+                "description": "File names as search gives them, uuids, or NAME#HEADING for one section.",
             },
             **_field(names),
         ),
