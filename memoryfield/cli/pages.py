@@ -145,7 +145,8 @@ def read(
     for missing in found.missing:
         say(f"error: {missing}")
     for wanted, fault in found.failed:
-        say(f"error: {fault if isinstance(fault, MemoryfieldError) else f'{wanted}: {fault.strerror}'}")
+        told = str(fault) if isinstance(fault, MemoryfieldError) else f"{fault.filename or wanted}: {fault.strerror}"
+        say(f"error: {told}")
     if not found.is_complete:
         raise typer.Exit(1)
 
