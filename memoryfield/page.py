@@ -258,7 +258,7 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def with_keys(page: Page, **values: str) -> bytes | None:
+def with_keys(page: Page, **values: str | list[str]) -> bytes | None:
     """The page's bytes with frontmatter keys set, everything else untouched.
 
     Returns:

@@ -38,6 +38,8 @@ COMMANDS = {
     "verify": "comparing",
     "diff": "comparing",
     "merge": "merging",
+    "import": "moving",
+    "export": "moving",
     "add": "naming",
     "fields": "naming",
     "remove": "naming",

@@ -20,6 +20,18 @@ def new_block(values: Mapping[str, Any], newline: str = "\n") -> str:
     return newline.join(["---", *_export(values).split("\n"), "---", ""])
 
 
+def pair(key: str, value: Any) -> str:
+    """A key and its value as they stand in a block, line end included: a list of texts on the same line."""
+    if not re.fullmatch(r"[A-Za-z_][\w-]*", key) or not (isinstance(value, str) or _is_texts(value)):
+        return _export({key: value}) + "\n"
+    name = _export({key: 0}).rpartition(":")[0]  # in quotes, where YAML takes it for something else
+    return f"{name}: {_scalar(value, in_flow=False)}\n"
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
 def _export(values: Mapping[str, Any]) -> str:
     from frontmatter.default_handlers import YAMLHandler
 
@@ -46,10 +58,10 @@ def _dumper() -> type[Any]:
     return Dumper
 
 
-def set_keys(text: str, block: Block, values: Mapping[str, str]) -> str | None:
+def set_keys(text: str, block: Block, values: Mapping[str, str | list[str]]) -> str | None:
     """Set or add keys in a block and leave everything else as it is: comments, order, quotes, line ends.
 
-    Of equal keys the last one is set, which counts.
+    A list of texts goes on one line. Of equal keys the last one is set, which counts.
 
     Returns:
         The page's new text, or None where the block cannot be edited safely: the result is read
@@ -66,7 +78,9 @@ def set_keys(text: str, block: Block, values: Mapping[str, str]) -> str | None:
     return edited if after.is_valid and after.values == {**before.values, **values} else None
 
 
-def _edited(text: str, block: Block, root: "Node | None", values: Mapping[str, str], present: set[str]) -> str | None:
+def _edited(
+    text: str, block: Block, root: "Node | None", values: Mapping[str, str | list[str]], present: set[str]
+) -> str | None:
     """The text with the keys set, or None where a key that is present has no place of its own."""
     from yaml.nodes import MappingNode
 
@@ -93,13 +107,21 @@ def _edited(text: str, block: Block, root: "Node | None", values: Mapping[str, s
     return text
 
 
-def _scalar(value: str, in_flow: bool) -> str:
-    """A text as it stands after a key."""
+def _scalar(value: str | list[str], in_flow: bool) -> str:
+    """A text, or a list of texts, as it stands after a key."""
+    if isinstance(value, list):
+        return f"[{', '.join(_item(item) for item in value)}]"
     if in_flow and not re.fullmatch(r"[\w-]+", value):
         import json
 
         return json.dumps(value, ensure_ascii=False)  # also YAML, and nothing in it ends the mapping
     return _export({"key": value}).split(":", 1)[1].strip(" \n")
+
+
+def _item(text: str) -> str:
+    """A text in a list on one line."""
+    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", text) and _export({"key": text}) == f"key: {text}"
+    return text if plain else _scalar(text, in_flow=True)
 
 
 def _addition(

@@ -35,7 +35,7 @@ def links(text: str) -> Iterator[Link]:
     """The links of a Markdown text, in their order."""
     if "](" not in text and "]:" not in text:
         return
-    visible = _without_code(text)
+    visible = without_code(text)
     inline = (match for match in _INLINE.finditer(visible) if _is_open(visible, match.start()))
     found = [*inline, *_REFERENCE.finditer(visible)]
     for match in sorted(found, key=lambda match: match.start()):
@@ -68,7 +68,7 @@ def _page(target: str) -> str | None:
     return path if path.lower().endswith(names.PAGE_SUFFIX) and not re.search(r"[/\\:]", path) else None
 
 
-def _without_code(text: str) -> str:
+def without_code(text: str) -> str:
     """The text with every character of code, comments and HTML that is shown as it stands replaced by a space."""
     if not any(sign in text for sign in ("`", "~~~", "    ", "\t", "<!--", *_OPENING)):
         return text

@@ -45,6 +45,8 @@ OPENING: dict[str, list[list[str]]] = {
     "merge": [["merge", ARCHIVE, "-f", FIELD], ["merge", ANOTHER, "-f", FIELD, "--base", ARCHIVE]],
     "add": [["add", "stranger", ARCHIVE]],
     "mcp": [["mcp", "install", "--agent", "cursor", "-f", ARCHIVE]],
+    "import": [["import", ANOTHER, "-f", ARCHIVE]],
+    "export": [["export", "copy", "--to", "markdown", "-f", ARCHIVE], ["export", "-", "--to", "jsonl", "-f", ARCHIVE]],
 }
 """How each command is given the archive."""
 

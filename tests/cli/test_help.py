@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -72,6 +73,16 @@ def _beside_a_named_archive(place: Path) -> Path:
     return place
 
 
+def _beside_other_notes(place: Path) -> Path:
+    make_kitchen(place / "notes")
+    (place / "vault" / "Cookware").mkdir(parents=True)
+    (place / "vault" / "Woks.md").write_text("They heat evenly; see [[Steel]]. #wok\n", encoding="utf-8")
+    (place / "vault" / "Cookware" / "Steel.md").write_text("# Steel\n\nIt rusts.\n", encoding="utf-8")
+    entity = {"type": "entity", "name": "Kitchen", "entityType": "room", "observations": ["It is small."]}
+    (place / "memory.jsonl").write_text(json.dumps(entity) + "\n", encoding="utf-8")
+    return place
+
+
 def _beside_an_older_archive(place: Path) -> Path:
     make_kitchen(place / "notes")
     for name in ("team-in-may", "team"):
@@ -98,6 +109,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "mcp": _beside_a_field,
     "merge": _beside_an_older_archive,
     "skill": _an_empty_folder,
+    "import": _beside_other_notes,
 }
 """Where the examples of a command make sense; those of the others do in a field."""
 

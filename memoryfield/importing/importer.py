@@ -1,0 +1,313 @@
+"""The pages that a source makes, held against those of the field, and written: all at once, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .. import names
+from ..containers.base import require_writable
+from ..containers.directory import DirectoryContainer
+from ..errors import FieldNotFoundError, RefusedError, UsageError
+from ..field import Field
+from ..page import Page
+from ..validation.links import links as links_in
+from . import detect, naming
+from . import keys as words
+from .composing import Mark, composed, is_edited, mark_of, marked
+from .items import Gathered, Note, SourceFile, digest_of, readable
+from .linking import Links
+from .markdown import MAX_FILE_BYTES
+from .report import Brought, Imported
+
+if TYPE_CHECKING:
+    from ..containers.journal import Changes
+
+Progress = Callable[[int, int], None]
+PROGRESS_EACH = 100
+_MODULES = {kind: kind.replace("-", "_") for kind in detect.KINDS}
+_ROOM = names.MAX_PAGE_BYTES - 64
+"""What a part may have, so that its mark fits."""
+
+
+def import_source(
+    field: Field,
+    source: str | Path,
+    *,
+    kind: str = "",
+    label: str = "",
+    folders: str = "tags",
+    replace: bool = False,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Imported:
+    """Bring the notes of a source into a field; what was imported before is updated.
+
+    Args:
+        source: a folder or a file.
+        kind: one of `detect.KINDS`; empty: the one that it looks like.
+        label: what the source is called, in uuids and in `source`; empty: its folder's name.
+        folders: whether the folders in which a note lies become `tags`, or part of its `name`.
+        replace: take the source's text also where the page was edited in the field.
+        dry_run: only tell what would be done.
+
+    Raises:
+        FieldNotFoundError: there is no such source.
+        UsageError: it is of no kind that can be told, or not of the kind that was given.
+        RefusedError: it is the field itself, or a source of the same name was imported before and is another one.
+        ReadOnlyError: the field cannot be written.
+        PageConflictError: a page was changed meanwhile by something else; nothing is written.
+        OSError: the disk is full; nothing is written.
+    """
+    place = Path(source)
+    kind = _checked(field, place, kind)
+    if not dry_run:
+        require_writable(field.container)
+    label = label or readable(detect.label_of(place, kind))
+    imported = Imported(field.name, str(source), kind, label)
+    gathered = Gathered()
+    import_module(f".{_MODULES[kind]}", __package__).read(place, label, gathered, beside=field.location.resolve())
+    with nullcontext() if dry_run else _changing(field) as changes:
+        work = _Import(field, gathered, imported, changes, replace=replace)
+        work.plan(folders, progress)
+        if changes is not None:
+            imported.written = True
+    imported.left = sorted(gathered.left, key=lambda item: (item.kind, item.place))
+    return imported
+
+
+def _checked(field: Field, source: Path, kind: str) -> str:
+    """The kind, given or told by the source."""
+    if not source.exists():
+        raise FieldNotFoundError(f"there is nothing at {str(source)!r}", hint="Name a folder or a file to import.")
+    if source.samefile(field.location):
+        raise RefusedError(f"{str(source)!r} is the field itself", hint="Name what to import into it.")
+    if kind and kind not in detect.KINDS:
+        raise UsageError(f"{kind!r} is no kind of source", hint=f"There are {', '.join(detect.KINDS)}.")
+    kind = kind or detect.kind_of(source)
+    if kind in detect.IN_FILES and source.is_dir():
+        raise UsageError(f"{str(source)!r} is a folder; of {kind}, name the file")
+    return kind
+
+
+def _changing(field: Field) -> Any:
+    assert isinstance(field.container, DirectoryContainer)  # nothing else is writable
+    return field.container.change_many()
+
+
+class _Made(NamedTuple):
+    """A page as the source makes it."""
+
+    uuid: str
+    name: str
+    raw: bytes
+    note: Note
+
+
+class _Import:
+    """One import: what the field has, what the source makes, and what becomes of each."""
+
+    def __init__(
+        self, field: Field, gathered: Gathered, imported: Imported, changes: Changes | None, *, replace: bool
+    ) -> None:
+        self._container = field.container
+        self._gathered = gathered
+        self._imported = imported
+        self._changes = changes
+        self._replace = replace
+        self._stored: dict[str, Page] = {}
+        self._marks: dict[str, Mark] = {}
+        self._copies: dict[str, str | None] = {}
+        for page in field.pages():
+            if page.uuid:
+                self._stored.setdefault(page.uuid, page)
+                if mark := mark_of(page):
+                    self._marks[page.uuid] = mark
+        existing = [entry.name for entry in self._container.entries()]
+        self._names = naming.PageNames(existing)
+        self._file_names = naming.FileNames(existing, self._digest)
+
+    def _digest(self, name: str) -> str:
+        """Of a file in the field; empty for what no copy can be."""
+        try:
+            too_large = self._container.entry(name).size > MAX_FILE_BYTES
+            return "" if too_large or names.is_page(name) else digest_of(self._container.read(name))
+        except OSError:
+            return ""
+
+    def plan(self, folders: str, progress: Progress | None) -> None:
+        """Make every page, and put into the changes what is new or has changed."""
+        notes = self._gathered.notes
+        uuids = naming.uuids(self._gathered, self._imported.kind)
+        wishes = [naming.wishes(note, folders) for note in notes]
+        page_names = self._page_names(uuids, wishes)
+        if folders == "tags":
+            for note in notes:
+                note.tags += _folder_tags(note)
+        links = Links(self._gathered, page_names, self._copied)
+        made: dict[str, str] = {}
+        for number, note in enumerate(notes):
+            uuid = uuids[number]
+            raw = composed(note, links.rewritten(number), uuid, self._stored.get(uuid))
+            for page in self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0]):
+                made[page.uuid] = note.source
+                self._bring(page)
+            if progress and (number + 1) % PROGRESS_EACH == 0:
+                progress(number + 1, len(notes))
+        self._tell_gone(made)
+        self._tell_unlinked()
+
+    def _page_names(self, uuids: list[str], wishes: list[list[str]]) -> list[str]:
+        """The notes' names; of two that wish for the same, the one gets it that lies less deep."""
+        paths = [note.path for note in self._gathered.notes]
+        order = sorted(range(len(paths)), key=lambda number: (paths[number].count("/"), paths[number]))
+        given = {number: self._name(uuids[number], wishes[number]) for number in order}
+        return [given[number] for number in range(len(paths))]
+
+    def _name(self, uuid: str, wishes: list[str]) -> str:
+        stored = self._stored.get(uuid)
+        return stored.filename if stored is not None else self._names.free(wishes)
+
+    # pages
+
+    def _parts(self, made: _Made, stem: str) -> list[_Made]:
+        """A page, or where it is too long those into which it is cut.
+
+        Args:
+            stem: what it would be called in an empty field: the parts are told apart by names made of it, which do
+                not change with the field.
+        """
+        if len(made.raw) <= _ROOM:
+            return [made]
+        try:
+            splitting: Any = import_module("...splitting", __name__)
+        except ModuleNotFoundError:
+            self._imported.notes.append(f"{made.name} is {len(made.raw):,} bytes; it was not split")
+            return [made]
+        try:
+            parts = splitting.split_text(Page(stem + names.PAGE_SUFFIX, made.raw), limit=_ROOM)
+        except RefusedError as error:
+            self._imported.notes.append(f"{made.name}: {error.message}; it was not split")
+            return [made]
+        uuids = [made.uuid, *(Page(part.name, part.raw).uuid for part in parts[1:])]
+        final = {parts[0].name: made.name}
+        for part, uuid in zip(parts[1:], uuids[1:], strict=True):
+            final[part.name] = self._name(uuid, [names.stem(part.name)])
+        return [
+            _Made(uuid, final[part.name], _with_links(part.raw, final), made.note)
+            for part, uuid in zip(parts, uuids, strict=True)
+        ]
+
+    def _bring(self, made: _Made) -> None:
+        """Decide of one page, and write it if it is new or changed."""
+        imported = self._imported
+        raw = marked(made.raw, made.note.digest)
+        stored = self._stored.get(made.uuid)
+        brought = Brought(made.name, made.note.source, made.uuid, len(raw))
+        if stored is None:
+            imported.added.append(brought)
+            self._put(made.name, raw, "")
+            return
+        mark = self._marks.get(made.uuid)
+        edited = mark is None or is_edited(stored, mark)
+        if _is_same(stored, raw):
+            imported.same += 1
+        elif not edited or self._replace:
+            imported.updated.append(brought)
+            self._put(made.name, raw, stored.sha256)
+        elif mark is not None and mark.source == made.note.digest:
+            imported.kept.append(brought)
+        else:
+            imported.conflicts.append(brought)
+
+    def _put(self, name: str, raw: bytes, before: str) -> None:
+        if self._changes is not None:
+            self._changes.put(name, raw, before)
+
+    # files
+
+    def _copied(self, file: SourceFile) -> str | None:
+        """The name of the copy of a file that a note links to; None where it cannot be copied."""
+        if file.path not in self._copies:
+            self._copies[file.path] = self._copy(file)
+        return self._copies[file.path]
+
+    def _copy(self, file: SourceFile) -> str | None:
+        path = readable(file.path)
+        if file.size > MAX_FILE_BYTES:
+            self._gathered.leave(
+                "file", path, f"is {file.size:,} bytes; files of more than {MAX_FILE_BYTES:,} stay out"
+            )
+            return None
+        try:
+            raw = file.place.read_bytes()
+        except OSError as error:
+            self._gathered.leave("file", path, error.strerror or str(error))
+            return None
+        name = self._file_names.name(path, raw)
+        if names.is_index(name) or names.is_journal(name) or names.is_debris(name):
+            self._gathered.leave("file", path, "would be taken for an index of the field")
+            return None
+        try:
+            self._container.entry(name)
+        except FileNotFoundError:
+            self._imported.attachments.append(Brought(name, path, "", len(raw)))
+            self._put(name, raw, "")
+        return name
+
+    # what is told
+
+    def _tell_gone(self, made: dict[str, str]) -> None:
+        """Pages of this source that nothing makes any more; and whether it is another source of the same name."""
+        imported, label = self._imported, self._imported.label
+        left = {f"{label}/{item.place}" for item in self._gathered.left}
+        sources = set(made.values())
+        whole = len(sources) != 1
+        for uuid, page in self._stored.items():
+            source = page.frontmatter.get("source")
+            if uuid in made or uuid not in self._marks or not isinstance(source, str) or source in left:
+                continue
+            if source in sources or (whole and source.startswith((f"{label}/", f"{label}#"))):
+                imported.gone.append(page.filename)
+        imported.gone.sort()
+        changed = len(imported.updated) + len(imported.conflicts)
+        if changed and imported.added and imported.gone and not (imported.same or imported.kept or self._replace):
+            raise RefusedError(
+                f"another {label!r} seems to have been imported before: nothing in it was the same",
+                hint="Give this one a name of its own with --label, or replace those pages with --replace.",
+            )
+
+    def _tell_unlinked(self) -> None:
+        for path in self._gathered.files:
+            if path not in self._copies:
+                self._gathered.leave("file", readable(path), "is linked from no note")
+
+
+def _folder_tags(note: Note) -> list[str]:
+    inside = note.folders
+    tags = ["-".join(folder.lower().split()) for folder in inside if not folder.startswith(".")]
+    return words.added(note.tags, tags)
+
+
+def _is_same(stored: Page, raw: bytes) -> bool:
+    """Whether a page says already what would be imported; one without a mark, whatever the order of its keys."""
+    if stored.raw == raw:
+        return True
+    new = Page(stored.filename, raw)
+    keys = {key: value for key, value in new.frontmatter.items() if key != "imported"}
+    return {**stored.frontmatter, "imported": 0} == {**keys, "imported": 0} and stored.body == new.body
+
+
+def _with_links(raw: bytes, final: dict[str, str]) -> bytes:
+    """A part with its links to other parts leading to the names that these have in the field."""
+    if all(old == new for old, new in final.items()):
+        return raw
+    text = raw.decode("utf-8")
+    for link in reversed(list(links_in(text))):
+        if link.page is not None and final.get(link.page, link.page) != link.page:
+            written = text[link.start : link.end].replace(link.page, final[link.page], 1)
+            text = text[: link.start] + written + text[link.end :]
+    return text.encode("utf-8")

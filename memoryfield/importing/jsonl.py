@@ -1,0 +1,226 @@
+"""Lines of JSON with a text each; also one JSON array, or an object that holds one.
+
+Whose key is what:
+
+| page | key, the first that is there | mem0 | Letta | `export --to jsonl` |
+| --- | --- | --- | --- | --- |
+| text | text, memory, content, body, value | memory | text; value (of a block) | text |
+| title | title, name, label | | label (of a block) | title |
+| summary | summary, description | | description (of a block) | summary |
+| tags | tags, categories, labels | categories | tags | tags |
+| created, updated | every spelling that frontmatter may have | created_at, updated_at | created_at, updated_at | |
+| source | source, url, uri | | | source |
+| uuid | uuid, kept; else made from id, key or filename, else from the text | id | id | uuid |
+
+All other keys go into the frontmatter as they are; those that are null are left out, and vectors are told as left.
+`frontmatter` is taken for the page's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..frontmatter.safe_yaml import YamlError, plain_mapping
+from ..page import Page
+from . import keys as words
+from .items import Gathered, Note, digest_of
+from .markdown import MAX_NOTE_BYTES
+from .tree import single_file
+
+MAX_SOURCE_BYTES = 1 << 30
+_TEXT = ("text", "memory", "content", "body", "value")
+_TITLE = ("title", "name", "label")
+_SUMMARY = ("summary", "description")
+_TAGS = ("tags", "categories", "labels")
+_SOURCE = ("source", "url", "uri")
+_ID = ("id", "memory_id", "key", "filename")
+_LISTS = ("results", "memories", "passages", "blocks", "pages", "data", "items")
+"""Under which a JSON object may hold its memories: mem0 answers with `results`, a Letta agent file has `blocks`."""
+_MAX_TITLE = 80
+
+
+def read(source: Path, label: str, gathered: Gathered, beside: Path | None = None) -> None:
+    """Read a file of JSON."""
+    times = times_of(source)
+    seen: dict[str, int] = {}
+    for number, line in lines_of(source, gathered):
+        place = f"{source.name}:{number}"
+        note = _note(line, place, label, gathered)
+        if note is None:
+            continue
+        repeated = seen.get(note.identity)
+        if repeated is not None:
+            same = gathered.notes[repeated].digest == note.digest
+            gathered.leave("empty" if same else "line", place, f"has the id of {gathered.notes[repeated].path}")
+            continue
+        seen[note.identity] = len(gathered.notes)
+        note.file_times = times
+        gathered.notes.append(note)
+
+
+def times_of(source: Path) -> tuple[str, str]:
+    """When a file was made and last changed, as pages write it."""
+    from ..dates import iso_time
+
+    file = single_file(source)
+    return iso_time(file.birth_ns)[:19] + "Z", iso_time(file.mtime_ns)[:19] + "Z"
+
+
+def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file, with their numbers from 1: of a line, or in an array."""
+    file = single_file(source)
+    if file.size > MAX_SOURCE_BYTES:
+        gathered.leave("note", source.name, f"is {file.size:,} bytes; more than {MAX_SOURCE_BYTES:,} are not read")
+        return
+    raw = source.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    whole = _whole(raw)
+    if whole is not None:
+        for number, value in enumerate(whole, 1):
+            if isinstance(value, dict):
+                yield number, value
+            else:
+                gathered.leave("line", f"{source.name}:{number}", "is no JSON object")
+        return
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            gathered.leave("line", f"{source.name}:{number}", "is not JSON")
+            continue
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            gathered.leave("line", f"{source.name}:{number}", "is no JSON object")
+
+
+def _whole(raw: bytes) -> list[Any] | None:
+    """The array that a file is, or that the object holds which it is; None for lines."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, list):
+        return value
+    if isinstance(value, dict) and not any(isinstance(value.get(key), str) for key in _TEXT):
+        for key in _LISTS:
+            if isinstance(value.get(key), list):
+                return list(value[key])
+    return [value]
+
+
+def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> Note | None:
+    """A line as a note; None, and told, where it has no text."""
+    text_key = next((key for key in _TEXT if isinstance(line.get(key), str)), None)
+    if text_key is None:
+        gathered.leave("line", place, f"has no text: none of {', '.join(_TEXT)} is a text")
+        return None
+    text = _clean(line[text_key])
+    if len(text) > MAX_NOTE_BYTES:
+        gathered.leave("line", place, f"is of {len(text):,} characters; more than {MAX_NOTE_BYTES:,} are no note")
+        return None
+    own = line.get("frontmatter")
+    keys = _held(own, place, gathered) if isinstance(own, dict) else {}
+    rest = {key: value for key, value in line.items() if key not in (text_key, "frontmatter") and value is not None}
+    filename = str(line.get("filename") or "")
+    given = Page("page.md", text.encode("utf-8"))
+    head = None
+    if isinstance(own, dict):
+        body = text
+    elif given.has_frontmatter and given.frontmatter_is_valid:
+        keys, body, head = dict(given.frontmatter), given.body, given
+    else:
+        body = text
+    if not body.strip() and not keys:
+        gathered.leave("empty", place, "holds nothing")
+        return None
+    title = _taken(rest, keys, _TITLE, "title")
+    note = Note(
+        path=filename or place,
+        identity=_identity(line, keys, label, text, filename),
+        source="",
+        name=filename.removesuffix(".md") or "",
+        title=" ".join(str(title).split()) or _title_of(body),
+        body=body,
+        keys=keys,
+        digest=digest_of(json.dumps(line, sort_keys=True, ensure_ascii=True).encode("ascii")),
+        summary=" ".join(str(_taken(rest, keys, _SUMMARY, "summary")).split()),
+        head=head,
+        is_exact=isinstance(own, dict),
+    )
+    note.name = note.name or note.title
+    note.tags = words.added(words.words_of(keys.get("tags")), words.words_of(_taken(rest, {}, _TAGS, "")))
+    note.source = str(_taken(rest, keys, _SOURCE, "source") or f"{label}#{_id_of(line) or place.rpartition(':')[2]}")
+    created, updated, odd = words.dates({**rest, **keys})
+    for reason in odd:
+        gathered.leave("date", place, reason)
+    note.given_dates = (created, updated)
+    if not isinstance(own, dict):
+        for key in ("created", "updated", "created_at", "updated_at"):
+            rest.pop(key, None)
+        others = {key: value for key, value in rest.items() if key not in ("uuid", "filename") and key not in keys}
+        for key, value in _held(others, place, gathered).items():
+            note.keys[key] = value
+            note.head = None
+    if (uuid := rest.get("uuid")) and "uuid" not in note.keys:
+        note.keys["uuid"] = uuid
+        note.head = None
+    return note
+
+
+def _clean(text: str) -> str:
+    """Text that UTF-8 can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8").removeprefix("\ufeff")
+
+
+def _taken(rest: dict[str, Any], keys: dict[str, Any], wanted: tuple[str, ...], own: str) -> Any:
+    """The value of the first of these keys, which then is no other key any more; the page's own comes first."""
+    for key in wanted:
+        if rest.get(key) not in (None, "", []) and not isinstance(rest[key], dict):
+            value = rest.pop(key)
+            return keys.get(own) or value
+    return keys.get(own) or ""
+
+
+def _id_of(line: dict[str, Any]) -> str:
+    return next((str(line[key]) for key in _ID if line.get(key) not in (None, "")), "")
+
+
+def _identity(line: dict[str, Any], keys: dict[str, Any], label: str, text: str, filename: str) -> str:
+    """What the uuid is derived from: an id that is unique in itself, else one of this file, else the text."""
+    made = _id_of(line)
+    if re.fullmatch(r"(?:[a-z]+-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", made):
+        return made
+    return f"{label}#{made or digest_of(text.encode('utf-8'))}"
+
+
+def _title_of(body: str) -> str:
+    """The first heading, else the beginning of the first line, up to a word's end."""
+    page = Page("page.md", body.encode("utf-8"))
+    first = page.heading or next((line.strip() for line in body.splitlines() if line.strip()), "")
+    if len(first) <= _MAX_TITLE:
+        return first
+    return first[:_MAX_TITLE].rpartition(" ")[0] + "…" if " " in first[:_MAX_TITLE] else first[:_MAX_TITLE] + "…"
+
+
+def _held(values: dict[str, Any], place: str, gathered: Gathered) -> dict[str, Any]:
+    """Those keys that frontmatter can hold; the others are told."""
+    held: dict[str, Any] = {}
+    for key, value in values.items():
+        if _is_vector(value) or key == "embedding_config":
+            gathered.leave("key", place, f"{key}: is of use to one model only")
+            continue
+        try:
+            held.update(plain_mapping({key: value}))
+        except YamlError as error:
+            gathered.leave("key", place, f"{key}: {error.message}")
+    return held
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 16 and all(isinstance(one, int | float) for one in value)

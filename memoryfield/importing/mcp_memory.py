@@ -1,0 +1,97 @@
+"""The file of the reference MCP memory server: JSON lines of entities, with observations, and of relations.
+
+An entity becomes a page: its observations a list, its relations a list of links, its type a tag.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import keys as words
+from .items import Gathered, Note, digest_of
+from .jsonl import lines_of, times_of
+
+_OWN = frozenset({"type", "name", "entityType", "observations"})
+
+
+def read(source: Path, label: str, gathered: Gathered, beside: Path | None = None) -> None:
+    """Read a memory file."""
+    entities: dict[str, dict[str, Any]] = {}
+    relations: list[tuple[int, dict[str, Any]]] = []
+    for number, line in lines_of(source, gathered):
+        if line.get("type") == "relation":
+            relations.append((number, line))
+        elif line.get("type") == "entity" and isinstance(line.get("name"), str) and line["name"].strip():
+            _unite(entities, line)
+        else:
+            gathered.leave("line", f"{source.name}:{number}", "is neither an entity with a name nor a relation")
+    outgoing = _outgoing(entities, relations, source.name, gathered)
+    for name, entity in entities.items():
+        gathered.notes.append(_note(name, entity, outgoing.get(name, []), source, label, gathered))
+
+
+def _unite(entities: dict[str, dict[str, Any]], line: dict[str, Any]) -> None:
+    """An entity that is there again: its observations are added."""
+    known = entities.setdefault(line["name"], {**line, "observations": []})
+    for observation in _texts(line.get("observations")):
+        if observation not in known["observations"]:
+            known["observations"].append(observation)
+
+
+def _texts(observations: Any) -> list[str]:
+    """Observations as text; some servers keep them as objects with a `content`."""
+    given = observations if isinstance(observations, list) else [observations]
+    texts = (one.get("content") or one.get("text") if isinstance(one, dict) else one for one in given)
+    return [str(text).strip() for text in texts if text not in (None, "")]
+
+
+def _outgoing(
+    entities: dict[str, dict[str, Any]], relations: list[tuple[int, dict[str, Any]]], file: str, gathered: Gathered
+) -> dict[str, list[str]]:
+    """For each entity, the lines that tell its relations."""
+    found: dict[str, list[str]] = {}
+    for number, line in relations:
+        start, end, kind = (line.get(key) for key in ("from", "to", "relationType"))
+        if start not in entities or not isinstance(end, str):
+            gathered.leave("relation", f"{file}:{number}", f"is one of {start!r}, which is no entity here")
+            continue
+        if end not in entities:
+            gathered.leave("relation", f"{file}:{number}", f"leads to {end!r}, which is no entity here: it stays text")
+        target = f"[[{end}]]" if end in entities and not set("[]|\n") & set(end) else end
+        text = f"- {kind} {target}"
+        lines = found.setdefault(str(start), [])
+        if text not in lines:
+            lines.append(text)
+    return found
+
+
+def _note(
+    name: str, entity: dict[str, Any], relations: list[str], source: Path, label: str, gathered: Gathered
+) -> Note:
+    observations = [f"- {text}".replace("\n", "\n  ") for text in entity["observations"]]
+    body = f"# {' '.join(name.split())}\n"
+    if observations:
+        body += "\n" + "\n".join(observations) + "\n"
+    if relations:
+        body += "\n## Relations\n\n" + "\n".join(relations) + "\n"
+    kind = entity.get("entityType")
+    keys = {key: value for key, value in entity.items() if key not in _OWN and value is not None}
+    if isinstance(kind, str) and kind:
+        keys["type"] = kind
+    created, updated, odd = words.dates(keys)
+    for reason in odd:
+        gathered.leave("date", f"{label}#{name}", reason)
+    return Note(
+        path=f"{source.name}#{name}",
+        identity=f"{label}#{name}",
+        source=f"{label}#{name}",
+        name=name,
+        title=" ".join(name.split()),
+        body=body,
+        keys=keys,
+        digest=digest_of(repr((entity, relations)).encode("utf-8", "replace")),
+        tags=[kind] if isinstance(kind, str) and kind else [],
+        file_times=times_of(source),
+        given_dates=(created, updated),
+    )
