@@ -123,6 +123,7 @@ _WORDS = {
     "note": "not imported",
     "line": "not imported",
     "empty": "empty",
+    "duplicate": "twice the same",
     "file": "files not copied",
     "folder": "folders passed over",
     "link": "links left as they are",

@@ -22,13 +22,14 @@ def new_block(values: Mapping[str, Any], newline: str = "\n") -> str:
 
 def pair(key: str, value: Any) -> str:
     """A key and its value as they stand in a block, line end included: a list of texts on the same line."""
-    if not re.fullmatch(r"[A-Za-z_][\w-]*", key) or not (isinstance(value, str) or _is_texts(value)):
+    if not re.fullmatch(r"[A-Za-z_][\w-]*", key) or not (isinstance(value, str) or is_texts(value)):
         return _export({key: value}) + "\n"
     name = _export({key: 0}).rpartition(":")[0]  # in quotes, where YAML takes it for something else
     return f"{name}: {_scalar(value, in_flow=False)}\n"
 
 
-def _is_texts(value: Any) -> bool:
+def is_texts(value: Any) -> bool:
+    """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 

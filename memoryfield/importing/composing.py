@@ -11,6 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..frontmatter import newline_of
+from ..frontmatter.rewriting import is_texts
 from ..page import Page, with_keys
 from . import keys as words
 from .items import Note, digest_of
@@ -53,8 +54,15 @@ def marked(raw: bytes, digest: str) -> bytes:
     return (text[: page.block.end] + line + text[page.block.end :]).encode("utf-8")
 
 
-def composed(note: Note, body: str, uuid: str, stored: Page | None) -> bytes:
-    """The page that a note becomes, without its mark.
+class Composed(NamedTuple):
+    """A page without its mark; `is_anew` where the frontmatter that the note had could not be edited in place."""
+
+    raw: bytes
+    is_anew: bool
+
+
+def composed(note: Note, body: str, uuid: str, stored: Page | None) -> Composed:
+    """The page that a note becomes.
 
     Args:
         body: its text, with links rewritten.
@@ -62,15 +70,22 @@ def composed(note: Note, body: str, uuid: str, stored: Page | None) -> bytes:
             does not.
     """
     values = _values(note, uuid, stored)
-    if note.head is not None and note.head.block is not None:
-        head = note.head.text[: note.head.block.body]
-        page = Page("page.md", (head + body).encode("utf-8"))
-        missing = {key: value for key, value in values.items() if note.keys.get(key) != value}
-        edited = with_keys(page, **missing) if missing else page.raw
-        block = Page("page.md", edited).block if edited is not None else None
-        if edited is not None and block is not None and _takes_lines(edited, block.end):
-            return edited
-    return _anew(note, body, values)
+    edited = _edited(note, body, values)
+    return Composed(_anew(note, body, values) if edited is None else edited, note.head is not None and edited is None)
+
+
+def _edited(note: Note, body: str, values: dict[str, Any]) -> bytes | None:
+    """The page with its own frontmatter, and the keys that it lacks; None where that cannot be edited."""
+    if note.head is None or note.head.block is None:
+        return None
+    page = Page("page.md", (note.head.text[: note.head.block.body] + body).encode("utf-8"))
+    wanted = {**note.keys, **values}
+    missing = {key: value for key, value in wanted.items() if note.head.frontmatter.get(key) != value}
+    if "page" in missing or not all(isinstance(value, str) or is_texts(value) for value in missing.values()):
+        return None
+    edited = with_keys(page, **missing) if missing else page.raw
+    block = Page("page.md", edited).block if edited is not None else None
+    return edited if edited is not None and block is not None and _takes_lines(edited, block.end) else None
 
 
 def _takes_lines(raw: bytes, end: int) -> bool:
@@ -102,7 +117,7 @@ def _values(note: Note, uuid: str, stored: Page | None) -> dict[str, Any]:
     if note.summary and not (isinstance(summary, str) and summary.strip()):
         values["summary"] = note.summary
     values |= {"uuid": uuid, "created": created, "updated": updated}
-    if note.keys.get("source") in (None, "", []):
+    if note.keys.get("source") in (None, "", []) and not (note.is_exact and note.keys.get("uuid")):
         values["source"] = note.source
     for key, more in (("tags", note.tags), ("aliases", note.aliases)):
         present = words.words_of(note.keys.get(key))

@@ -72,7 +72,7 @@ def _is_graph(file: Path) -> bool:
     """Whether the first lines are entities and relations."""
     with file.open("rb") as opened:
         lines = [line for line in islice(opened, _LOOKED_AT) if line.strip()]
-    return any(_is_of_graph(line) for line in lines)
+    return any(_is_of_graph(line) for line in lines) or b'"entityType"' in b"".join(lines[:_LOOKED_AT])
 
 
 def _is_of_graph(line: bytes) -> bool:

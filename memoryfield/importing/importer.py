@@ -151,7 +151,9 @@ class _Import:
         made: dict[str, str] = {}
         for number, note in enumerate(notes):
             uuid = uuids[number]
-            raw = composed(note, links.rewritten(number), uuid, self._stored.get(uuid))
+            raw, is_anew = composed(note, links.rewritten(number), uuid, self._stored.get(uuid))
+            if is_anew:
+                self._gathered.leave("frontmatter", note.path, "was written anew: comments in it, if any, are gone")
             for page in self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0]):
                 made[page.uuid] = note.source
                 self._bring(page)

@@ -13,8 +13,8 @@ from ..page import Page
 class Left(NamedTuple):
     """Something of the source that is not in the field, or not as it was.
 
-    `kind`: `note` (not imported at all), `empty`, `file`, `folder`, `link`, `frontmatter`, `date`, `line` (of JSON
-    lines), `key`, `relation`. `place` is where in the source.
+    `kind`: `note` or `line` (of JSON), not imported at all; `empty`, `duplicate`, `file`, `folder`, `link`,
+    `frontmatter`, `date`, `key`, `relation`. `place` is where in the source.
     """
 
     kind: str

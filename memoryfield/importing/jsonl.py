@@ -8,9 +8,9 @@ Whose key is what:
 | title | title, name, label | | label (of a block) | title |
 | summary | summary, description | | description (of a block) | summary |
 | tags | tags, categories, labels | categories | tags | tags |
-| created, updated | every spelling that frontmatter may have | created_at, updated_at | created_at, updated_at | |
+| created, updated | in every spelling that frontmatter may have | created_at | created_at | created |
 | source | source, url, uri | | | source |
-| uuid | uuid, kept; else made from id, key or filename, else from the text | id | id | uuid |
+| uuid | uuid, kept; else made of id, key, filename or label; else of the text | id | id; label (of a block) | uuid |
 
 All other keys go into the frontmatter as they are; those that are null are left out, and vectors are told as left.
 `frontmatter` is taken for the page's own.
@@ -37,7 +37,7 @@ _TITLE = ("title", "name", "label")
 _SUMMARY = ("summary", "description")
 _TAGS = ("tags", "categories", "labels")
 _SOURCE = ("source", "url", "uri")
-_ID = ("id", "memory_id", "key", "filename")
+_ID = ("id", "memory_id", "key", "filename", "label")
 _LISTS = ("results", "memories", "passages", "blocks", "pages", "data", "items")
 """Under which a JSON object may hold its memories: mem0 answers with `results`, a Letta agent file has `blocks`."""
 _MAX_TITLE = 80
@@ -52,11 +52,11 @@ def read(source: Path, label: str, gathered: Gathered, beside: Path | None = Non
         note = _note(line, place, label, gathered)
         if note is None:
             continue
-        repeated = seen.get(note.identity)
-        if repeated is not None:
-            same = gathered.notes[repeated].digest == note.digest
-            gathered.leave("empty" if same else "line", place, f"has the id of {gathered.notes[repeated].path}")
-            continue
+        if (first := seen.get(note.identity)) is not None:
+            if gathered.notes[first].digest == note.digest:
+                gathered.leave("duplicate", place, f"is the same as {gathered.notes[first].path}")
+                continue
+            note.identity += f"#{note.digest}"
         seen[note.identity] = len(gathered.notes)
         note.file_times = times
         gathered.notes.append(note)
@@ -135,7 +135,7 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
     elif given.has_frontmatter and given.frontmatter_is_valid:
         keys, body, head = dict(given.frontmatter), given.body, given
     else:
-        body = text
+        body = text if text.endswith("\n") else text + "\n"
     if not body.strip() and not keys:
         gathered.leave("empty", place, "holds nothing")
         return None
@@ -155,21 +155,19 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
     )
     note.name = note.name or note.title
     note.tags = words.added(words.words_of(keys.get("tags")), words.words_of(_taken(rest, {}, _TAGS, "")))
-    note.source = str(_taken(rest, keys, _SOURCE, "source") or f"{label}#{_id_of(line) or place.rpartition(':')[2]}")
+    note.source = str(_taken(rest, keys, _SOURCE, "source") or f"{label}#{_id_of(line)}".rstrip("#"))
     created, updated, odd = words.dates({**rest, **keys})
     for reason in odd:
         gathered.leave("date", place, reason)
-    note.given_dates = (created, updated)
+    note.given_dates = (created, updated or created)
     if not isinstance(own, dict):
         for key in ("created", "updated", "created_at", "updated_at"):
             rest.pop(key, None)
         others = {key: value for key, value in rest.items() if key not in ("uuid", "filename") and key not in keys}
         for key, value in _held(others, place, gathered).items():
             note.keys[key] = value
-            note.head = None
     if (uuid := rest.get("uuid")) and "uuid" not in note.keys:
         note.keys["uuid"] = uuid
-        note.head = None
     return note
 
 

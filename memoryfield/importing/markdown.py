@@ -142,7 +142,8 @@ def _name(note: Note, label: str) -> None:
     """Its name and title: one that says nothing by itself gets that of its folder."""
     stem = note.name
     if stem.lower() in _GENERIC:
-        around = note.folders[-1] if note.folders else posixpath.basename(label)
+        folders = (*label.split("/"), *note.folders)
+        around = next((folder for folder in reversed(folders) if folder.lower() != stem.lower()), stem)
         note.is_index = stem.lower() in _INDEXES
         note.names.append(stem)
         note.name = around if note.is_index else f"{around}-{stem}"

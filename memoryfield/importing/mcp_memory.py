@@ -5,6 +5,7 @@ An entity becomes a page: its observations a list, its relations a list of links
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ def read(source: Path, label: str, gathered: Gathered, beside: Path | None = Non
     """Read a memory file."""
     entities: dict[str, dict[str, Any]] = {}
     relations: list[tuple[int, dict[str, Any]]] = []
-    for number, line in lines_of(source, gathered):
+    for number, line in _lines(source, gathered):
         if line.get("type") == "relation":
             relations.append((number, line))
         elif line.get("type") == "entity" and isinstance(line.get("name"), str) and line["name"].strip():
@@ -29,6 +30,17 @@ def read(source: Path, label: str, gathered: Gathered, beside: Path | None = Non
     outgoing = _outgoing(entities, relations, source.name, gathered)
     for name, entity in entities.items():
         gathered.notes.append(_note(name, entity, outgoing.get(name, []), source, label, gathered))
+
+
+def _lines(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The lines of a memory file; those that an answer of `read_graph` would be, whose two lists have no types."""
+    for number, line in lines_of(source, gathered):
+        if not isinstance(line.get("entities"), list):
+            yield number, line
+            continue
+        for kind, key in (("entity", "entities"), ("relation", "relations")):
+            for one in line.get(key) or []:
+                yield number, {**one, "type": kind} if isinstance(one, dict) else {}
 
 
 def _unite(entities: dict[str, dict[str, Any]], line: dict[str, Any]) -> None:
@@ -52,15 +64,20 @@ def _outgoing(
     """For each entity, the lines that tell its relations."""
     found: dict[str, list[str]] = {}
     for number, line in relations:
-        start, end, kind = (line.get(key) for key in ("from", "to", "relationType"))
-        if start not in entities or not isinstance(end, str):
-            gathered.leave("relation", f"{file}:{number}", f"is one of {start!r}, which is no entity here")
+        start, end, kind = (str(line.get(key) or "") for key in ("from", "to", "relationType"))
+        place = f"{file}:{number}"
+        if start in entities:
+            is_link = end in entities and not set("[]|\n") & set(end)
+            text = f"- {kind} {f'[[{end}]]' if is_link else end}"
+            if end not in entities:
+                gathered.leave("relation", place, f"leads to {end!r}, which is no entity here: it stays text")
+        elif end in entities:
+            text = f"- {start} {kind} {end}"
+            gathered.leave("relation", place, f"is one of {start!r}, which is no entity here: it is told with {end!r}")
+        else:
+            gathered.leave("line", place, "is a relation between two that are no entities here")
             continue
-        if end not in entities:
-            gathered.leave("relation", f"{file}:{number}", f"leads to {end!r}, which is no entity here: it stays text")
-        target = f"[[{end}]]" if end in entities and not set("[]|\n") & set(end) else end
-        text = f"- {kind} {target}"
-        lines = found.setdefault(str(start), [])
+        lines = found.setdefault(start if start in entities else end, [])
         if text not in lines:
             lines.append(text)
     return found
@@ -93,5 +110,5 @@ def _note(
         digest=digest_of(repr((entity, relations)).encode("utf-8", "replace")),
         tags=[kind] if isinstance(kind, str) and kind else [],
         file_times=times_of(source),
-        given_dates=(created, updated),
+        given_dates=(created, updated or created),
     )

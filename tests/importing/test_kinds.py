@@ -1,0 +1,324 @@
+"""What other programs for memory keep: Claude Code, basic-memory, the MCP memory server, JSON lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryfield.errors import FieldNotFoundError, UsageError
+from memoryfield.importing.detect import kind_of, label_of
+
+from .support import bring, faults, left, make, make_lines, pages
+
+# Claude Code
+
+
+def test_a_memory_folder_of_claude_code(tmp_path: Path) -> None:
+    topic = (
+        "---\nname: Use tabs\ndescription: The user wants tabs.\nmetadata:\n  type: feedback\n---\n"
+        "Tabs, not spaces; see [[deploy]].\n"
+    )
+    source = make(
+        tmp_path / "projects" / "-home-me-shop" / "memory",
+        {
+            "MEMORY.md": "- [Tabs](feedback_tabs.md): wants tabs\n",
+            "feedback_tabs.md": topic,
+            "deploy.md": "# Deploying\n\nOn Fridays never.\n",
+        },
+    )
+    imported = bring(tmp_path / "field", source)
+    assert (imported.kind, imported.label) == ("claude", "-home-me-shop/memory")
+    found = pages(tmp_path / "field")
+    assert sorted(found) == ["deploy.md", "feedback-tabs.md", "home-me-shop-memory.md"]
+    tabs = found["feedback-tabs.md"]
+    assert (tabs.title, tabs.summary, tabs.frontmatter["tags"]) == ("Use tabs", "The user wants tabs.", ["feedback"])
+    assert tabs.frontmatter["metadata"] == {"type": "feedback"}
+    assert tabs.body == "Tabs, not spaces; see [deploy](deploy.md).\n"
+    assert "[Tabs](feedback-tabs.md)" in found["home-me-shop-memory.md"].body
+    assert faults(tmp_path / "field") == []
+
+
+def test_claude_files_of_a_project_and_what_they_import(tmp_path: Path) -> None:
+    source = make(
+        tmp_path / "shop",
+        {
+            "CLAUDE.md": "# Shop\n\nSee @docs/style.md and @../outside.md, @~/.claude/me.md; `@docs/no.md`, me@x.md\n",
+            "web/CLAUDE.md": "Run the tests.\n",
+            ".claude/rules/api.md": "Version all.\n",
+            ".claude/settings.json": "{}",
+            "docs/style.md": "Tabs. @more.md\n",
+            "docs/more.md": "More.\n",
+            "docs/no.md": "No.\n",
+            "README.md": "# Readme\n",
+        },
+    )
+    make(tmp_path, {"outside.md": "Secret.\n"})
+    imported = bring(tmp_path / "field", source, kind="claude")
+    found = pages(tmp_path / "field")
+    assert sorted(found) == ["api.md", "more.md", "shop-claude.md", "style.md", "web-claude.md"]
+    body = found["shop-claude.md"].body
+    assert "See [@docs/style.md](style.md) and @../outside.md, @~/.claude/me.md; `@docs/no.md`, me@x.md\n" in body
+    assert found["style.md"].body == "\nTabs. [@more.md](more.md)\n"
+    assert [place for place, _ in left(imported, "link")] == ["CLAUDE.md", "CLAUDE.md"]
+    assert [place for place, _ in left(imported, "file")] == [".claude/settings.json", "README.md", "docs/no.md"]
+    assert not any(b"Secret" in page.raw for page in found.values())
+    assert bring(tmp_path / "field", source, kind="claude").same == 5
+
+
+def test_two_claude_files_of_two_projects(tmp_path: Path) -> None:
+    for project in ("one", "two"):
+        make(tmp_path / project, {"CLAUDE.md": f"Of {project}.\n"})
+        imported = bring(tmp_path / "field", tmp_path / project / "CLAUDE.md")
+        assert (imported.kind, len(imported.added)) == ("claude", 1)
+    assert sorted(pages(tmp_path / "field")) == ["one-claude.md", "two-claude.md"]
+
+
+# basic-memory
+
+
+def test_notes_of_basic_memory(tmp_path: Path) -> None:
+    coffee = (
+        "---\ntitle: Coffee Methods\ntype: note\npermalink: brewing/coffee-methods\ntags:\n- coffee\n---\n\n"
+        "# Coffee Methods\n\n- [method] Pour over is clear #brewing (from the book)\n- relates_to [[Tea Methods]]\n"
+        "- see [tea](memory://brewing/tea)\n- part_of [[Unwritten]]\n"
+    )
+    tea = "---\ntitle: Tea Methods\ntype: note\npermalink: brewing/tea\n---\n- relates_to [[brewing/coffee-methods]]\n"
+    source = make(tmp_path / "bm", {"brewing/Coffee Methods.md": coffee, "brewing/Tea.md": tea})
+    imported = bring(tmp_path / "field", source)
+    assert imported.kind == "basic-memory"
+    found = pages(tmp_path / "field")
+    page = found["coffee-methods.md"]
+    assert page.frontmatter["aliases"] == ["brewing/coffee-methods"]
+    assert page.frontmatter["permalink"] == "brewing/coffee-methods"
+    assert page.frontmatter["type"] == "note"
+    assert page.frontmatter["tags"] == ["coffee", "brewing"]
+    assert "- [method] Pour over is clear #brewing (from the book)\n" in page.body
+    assert "- relates_to [Tea Methods](tea.md)\n- see [tea](tea.md)\n- part_of [[Unwritten]]\n" in page.body
+    assert found["tea.md"].body == "- relates_to [brewing/coffee-methods](coffee-methods.md)\n"
+    assert len(left(imported, "link")) == 1
+    assert faults(tmp_path / "field") == []
+
+
+# the MCP memory server
+
+
+def entity(name: str, kind: str, *observations: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "entity", "name": name, "entityType": kind, "observations": list(observations), **more}
+
+
+def relation(start: str, end: str, kind: str) -> dict[str, Any]:
+    return {"type": "relation", "from": start, "to": end, "relationType": kind}
+
+
+def test_a_file_of_the_mcp_memory_server(tmp_path: Path) -> None:
+    source = make_lines(
+        tmp_path / "mem" / "memory.jsonl",
+        entity("Ann Lee", "person", "Likes tea", "Two\nlines", {"content": "As an object", "at": 1}),
+        entity("C#", "language"),
+        entity("Ann Lee", "person", "Likes tea", "Was told again", createdAt="2024-02-03T04:05:06Z"),
+        relation("Ann Lee", "C#", "writes"),
+        relation("Ann Lee", "C#", "writes"),
+        relation("Ann Lee", "Nobody", "knows"),
+        relation("Ghost", "Ann Lee", "haunts"),
+        relation("Ghost", "Ghoul", "haunts"),
+        "not json",
+        [1],
+        {"type": "entity", "name": " "},
+    )
+    imported = bring(tmp_path / "field", source)
+    assert imported.kind == "mcp-memory"
+    found = pages(tmp_path / "field")
+    assert sorted(found) == ["ann-lee.md", "c.md"]
+    page = found["ann-lee.md"]
+    assert page.body == (
+        "\n# Ann Lee\n\n- Likes tea\n- Two\n  lines\n- As an object\n- Was told again\n\n"
+        "## Relations\n\n- writes [C#](c.md)\n- knows Nobody\n- Ghost haunts Ann Lee\n"
+    )
+    assert page.frontmatter["type"] == "person"
+    assert page.frontmatter["tags"] == ["person"]
+    assert page.frontmatter["source"] == "mem/memory.jsonl#Ann Lee"
+    assert [place for place, _ in left(imported, "relation")] == ["memory.jsonl:6", "memory.jsonl:7"]
+    assert [place.rpartition(":")[2] for place, _ in left(imported, "line")] == ["10", "11", "8", "9"]
+    assert faults(tmp_path / "field") == []
+
+
+def test_an_entity_that_learned_more_updates_its_page(tmp_path: Path) -> None:
+    source = tmp_path / "memory.jsonl"
+    make_lines(source, entity("Ann", "person", "One"), entity("Bob", "person", "One"))
+    bring(tmp_path / "field", source)
+    make_lines(source, entity("Bob", "person", "One"), entity("Ann", "person", "One", "Two"))
+    again = bring(tmp_path / "field", source)
+    assert (again.same, [page.filename for page in again.updated]) == (1, ["ann.md"])
+
+
+def test_the_answer_of_read_graph(tmp_path: Path) -> None:
+    graph = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["One"]}], "relations": []}
+    make(tmp_path, {"graph.json": json.dumps(graph, indent=2)})
+    imported = bring(tmp_path / "field", tmp_path / "graph.json")
+    assert (imported.kind, [page.filename for page in imported.added]) == ("mcp-memory", ["ann.md"])
+
+
+# JSON lines
+
+MEM0 = {
+    "id": "3c90c3cc-0d44-4b50-8888-8dd25736052a",
+    "memory": "User likes tea",
+    "user_id": "u1",
+    "agent_id": None,
+    "hash": "0f1e",
+    "metadata": {"room": "kitchen"},
+    "categories": ["drinks", "likes"],
+    "created_at": "2025-11-06T21:31:56.123-08:00",
+    "updated_at": None,
+}
+LETTA = {
+    "id": "passage-3c90c3cc-0d44-4b50-8888-8dd257360521",
+    "text": "The user's birthday is in May.\n",
+    "embedding": [0.5] * 32,
+    "embedding_config": {"embedding_dim": 32},
+    "tags": ["people"],
+    "created_at": "2025-11-07T05:31:56Z",
+    "updated_at": "2025-11-08T05:31:56Z",
+    "archive_id": "archive-1",
+}
+
+
+def test_what_mem0_answers(tmp_path: Path) -> None:
+    make(tmp_path, {"mem0.json": json.dumps({"count": 1, "results": [MEM0]})})
+    imported = bring(tmp_path / "field", tmp_path / "mem0.json")
+    assert (imported.kind, imported.left) == ("jsonl", [])
+    page = pages(tmp_path / "field")["user-likes-tea.md"]
+    assert (page.title, page.body) == ("User likes tea", "\nUser likes tea\n")
+    assert (page.created, page.updated) == ("2025-11-07T05:31:56Z", "2025-11-07T05:31:56Z")
+    assert page.frontmatter["tags"] == ["drinks", "likes"]
+    kept = {key: page.frontmatter[key] for key in ("id", "user_id", "hash", "metadata")}
+    assert kept == {key: MEM0[key] for key in kept}
+    assert "agent_id" not in page.frontmatter
+    assert faults(tmp_path / "field") == []
+
+
+def test_passages_and_blocks_of_letta(tmp_path: Path) -> None:
+    block = {"label": "human", "value": "Name: Chad", "description": "About the user", "limit": 5000}
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "letta.jsonl", LETTA, block))
+    found = pages(tmp_path / "field")
+    assert sorted(found) == ["human.md", "the-user-s-birthday-is-in-may.md"]
+    passage, human = found["the-user-s-birthday-is-in-may.md"], found["human.md"]
+    assert (passage.created, passage.updated) == ("2025-11-07T05:31:56Z", "2025-11-08T05:31:56Z")
+    assert passage.frontmatter["tags"] == ["people"]
+    assert passage.frontmatter["archive_id"] == "archive-1"
+    assert (human.title, human.summary, human.body) == ("human", "About the user", "\nName: Chad\n")
+    assert [reason.split(":")[0] for _, reason in left(imported, "key")] == ["embedding", "embedding_config"]
+    assert faults(tmp_path / "field") == []
+
+
+def test_a_changed_memory_is_found_by_its_id_whatever_its_line(tmp_path: Path) -> None:
+    source = make_lines(tmp_path / "m.jsonl", MEM0, {"text": "Another."})
+    bring(tmp_path / "field", source)
+    make_lines(source, {"text": "First."}, {"text": "Another."}, {**MEM0, "memory": "User likes coffee"})
+    again = bring(tmp_path / "field", source)
+    assert [page.filename for page in again.added] == ["first.md"]
+    assert [page.filename for page in again.updated] == ["user-likes-tea.md"]
+    assert again.same == 1
+    make_lines(tmp_path / "elsewhere" / "copy.jsonl", {**MEM0, "memory": "User likes coffee"})
+    assert bring(tmp_path / "field", tmp_path / "elsewhere" / "copy.jsonl").added == []  # the id is unique in itself
+
+
+def test_keys_of_every_kind(tmp_path: Path) -> None:
+    line = {
+        "content": "Body.\n",
+        "name": "A name",
+        "summary": "In short",
+        "url": "https://example.com/x",
+        "tags": "a, b",
+        "timestamp": 1700000000,
+        "nested": {"deep": [1, None, {"x": True}]},
+        "yes": "no",
+        "a: b": "colon",
+        "odd": "- : # \u2028 'x'",
+    }
+    bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", line))
+    page = pages(tmp_path / "field")["a-name.md"]
+    assert page.problems == []
+    assert (page.title, page.summary, page.created) == ("A name", "In short", "2023-11-14T22:13:20Z")
+    assert page.frontmatter["source"] == "https://example.com/x"
+    assert page.frontmatter["tags"] == ["a", "b"]
+    for key in ("nested", "yes", "a: b", "odd", "timestamp"):
+        assert page.frontmatter[key] == line[key]
+
+
+def test_lines_that_are_none(tmp_path: Path) -> None:
+    lines = ["{", [1], {"text": 5}, {"no": "text"}, {"text": " "}, {"text": "Fine."}, {"text": "Fine."}, "\ud7ff"]
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", *lines))
+    assert [page.filename for page in imported.added] == ["fine.md"]
+    assert [place.rpartition(":")[2] for place, _ in left(imported, "line")] == ["1", "2", "3", "4", "8"]
+    assert [place for place, _ in left(imported, "empty")] == ["x.jsonl:5"]
+    assert [place for place, _ in left(imported, "duplicate")] == ["x.jsonl:7"]
+
+
+def test_two_memories_of_one_id_both_come_along(tmp_path: Path) -> None:
+    source = make_lines(tmp_path / "x.jsonl", {"id": 7, "text": "One."}, {"id": 7, "text": "Two."})
+    assert len(bring(tmp_path / "field", source).added) == 2
+    assert bring(tmp_path / "field", source).same == 2
+
+
+def test_text_with_its_own_frontmatter(tmp_path: Path) -> None:
+    text = "---\ntitle: Own\nx: 1 # kept\n---\nBody.\n"
+    bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", {"id": "1", "text": text}))
+    bring(tmp_path / "field", make_lines(tmp_path / "y.jsonl", {"text": text, "page": "3", "n": 1, "title": "Other"}))
+    page = pages(tmp_path / "field")["own.md"]
+    assert (page.title, page.frontmatter["x"], page.body) == ("Own", 1, "Body.\n")
+    assert "x: 1 # kept\n" in page.text
+    other = pages(tmp_path / "field")["own-2.md"]
+    assert (other.frontmatter["page"], other.frontmatter["n"], other.frontmatter["x"]) == ("3", 1, 1)
+
+
+# which is which
+
+
+@pytest.mark.parametrize(
+    ("files", "source", "kind"),
+    [
+        ({"a.md": "x"}, "", "markdown"),
+        ({"a.md": "x", "CLAUDE.md": "x"}, "", "markdown"),
+        ({"CLAUDE.md": "x", "web/CLAUDE.md": "x"}, "", "claude"),
+        ({".claude/CLAUDE.md": "x"}, "", "claude"),
+        ({"MEMORY.md": "x", "a.md": "x"}, "", "claude"),
+        ({"MEMORY.md": "x", ".obsidian/app.json": "{}"}, "", "markdown"),
+        ({"a.md": "---\npermalink: a\n---\n", "b.md": "---\npermalink: b\n---\n", "c.md": "x"}, "", "basic-memory"),
+        ({"a.md": "---\npermalink: a\n---\n", "b.md": "x"}, "", "markdown"),
+        ({"CLAUDE.md": "x"}, "CLAUDE.md", "claude"),
+        ({"a.markdown": "x"}, "a.markdown", "markdown"),
+        ({"m.json": '{"type":"relation","from":"a","to":"b","relationType":"c"}\n'}, "m.json", "mcp-memory"),
+        ({"m.jsonl": '{"type":"entity","text":"a"}\n'}, "m.jsonl", "jsonl"),
+        ({"m.ndjson": ""}, "m.ndjson", "jsonl"),
+    ],
+)
+def test_a_source_tells_its_kind(tmp_path: Path, files: dict[str, str], source: str, kind: str) -> None:
+    assert kind_of(make(tmp_path / "source", files) / source) == kind
+
+
+@pytest.mark.parametrize("files", [{"a.txt": "x"}, {"memory.jsonl": "{}"}, {"x.zip": "PK"}])
+def test_what_is_of_no_kind_says_what_to_do(tmp_path: Path, files: dict[str, str]) -> None:
+    source = make(tmp_path / "source", files)
+    for place in (source, source / "x.zip") if "x.zip" in files else (source,):
+        with pytest.raises(UsageError) as caught:
+            kind_of(place)
+        assert caught.value.hint
+
+
+def test_labels(tmp_path: Path) -> None:
+    make(tmp_path / "p", {"memory/MEMORY.md": "", "vault/a.md": "", "m.jsonl": ""})
+    assert label_of(tmp_path / "p" / "vault", "markdown") == "vault"
+    assert label_of(tmp_path / "p" / "vault" / "a.md", "markdown") == "vault"
+    assert label_of(tmp_path / "p" / "memory", "claude") == "p/memory"
+    assert label_of(tmp_path / "p" / "m.jsonl", "jsonl") == "p/m.jsonl"
+
+
+def test_what_is_not_there_or_not_of_the_kind(tmp_path: Path) -> None:
+    with pytest.raises(FieldNotFoundError):
+        bring(tmp_path / "field", tmp_path / "nowhere")
+    with pytest.raises(UsageError):
+        bring(tmp_path / "field", make(tmp_path / "vault", {"a.md": "x"}), kind="jsonl")
