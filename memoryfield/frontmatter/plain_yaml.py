@@ -18,7 +18,7 @@ _ITEM = r"[A-Za-z][A-Za-z0-9_.-]*"
 _LIST = rf"\[{_ITEM}(?:, {_ITEM})*+\]"
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]*"
 _VALUE = rf"{_TEXT}|{_URL}|{_WORDS}|{_UUID}|{_LIST}"
-_NOT_TEXT = frozenset("y n yes no on off true false null".split())
+NOT_TEXT = frozenset("y n yes no on off true false null".split())
 """Words that YAML 1.1 takes for something else, in lowercase."""
 
 
@@ -40,7 +40,7 @@ def read(source: str) -> dict[str, str | list[str]] | None:
             found[key] = value[1:-1]
         else:
             items = value[1:-1].split(", ") if value[0] == "[" else [value]
-            if not _NOT_TEXT.isdisjoint(map(str.lower, items)):
+            if not NOT_TEXT.isdisjoint(map(str.lower, items)):
                 return None
             found[key] = items if value[0] == "[" else value
-    return found if len(found) == len(lines) and _NOT_TEXT.isdisjoint(map(str.lower, found)) else None
+    return found if len(found) == len(lines) and NOT_TEXT.isdisjoint(map(str.lower, found)) else None

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .blocks import Block, find_block, newline_of
+from .plain_yaml import NOT_TEXT
 from .reading import key_places, read_block
 
 if TYPE_CHECKING:
@@ -24,8 +25,14 @@ def pair(key: str, value: Any) -> str:
     """A key and its value as they stand in a block, line end included: a list of texts on the same line."""
     if not re.fullmatch(r"[A-Za-z_][\w-]*", key) or not (isinstance(value, str) or is_texts(value)):
         return _export({key: value}) + "\n"
-    name = _export({key: 0}).rpartition(":")[0]  # in quotes, where YAML takes it for something else
+    name = _name(key)
     return f"{name}: {_scalar(value, in_flow=False)}\n"
+
+
+@cache
+def _name(key: str) -> str:
+    """A key as it is written: in quotes, where YAML takes it for something else."""
+    return _export({key: 0}).rpartition(":")[0]
 
 
 def is_texts(value: Any) -> bool:
@@ -116,13 +123,28 @@ def _scalar(value: str | list[str], in_flow: bool) -> str:
         import json
 
         return json.dumps(value, ensure_ascii=False)  # also YAML, and nothing in it ends the mapping
+    if _is_plain(value):
+        return value
+    if _QUOTED_DATE.fullmatch(value):
+        return f'"{value}"'
     return _export({"key": value}).split(":", 1)[1].strip(" \n")
+
+
+_PLAIN = re.compile(
+    r"[A-Za-z][A-Za-z0-9()/._-]*+(?: [A-Za-z0-9()/._-]++)*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+_QUOTED_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is beyond doubt one that YAML writes without quotes: its dumper takes a while to say so."""
+    return _PLAIN.fullmatch(text) is not None and text.lower() not in NOT_TEXT
 
 
 def _item(text: str) -> str:
     """A text in a list on one line."""
-    plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", text) and _export({"key": text}) == f"key: {text}"
-    return text if plain else _scalar(text, in_flow=True)
+    is_word = re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", text) and _is_plain(text)
+    return text if is_word else _scalar(text, in_flow=True)
 
 
 def _addition(
