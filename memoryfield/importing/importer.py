@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from .. import names
 from ..containers.base import require_writable
@@ -121,6 +122,8 @@ class _Import:
         self._stored: dict[str, Page] = {}
         self._marks: dict[str, Mark] = {}
         self._copies: dict[str, str | None] = {}
+        self._anchors: dict[tuple[str, str], tuple[str, str]] = {}
+        """Headings of pages that were split: page and anchor, as links have them, and where they are now."""
         for page in field.pages():
             if page.uuid:
                 self._stored.setdefault(page.uuid, page)
@@ -148,18 +151,18 @@ class _Import:
             for note in notes:
                 note.tags += _folder_tags(note)
         links = Links(self._gathered, page_names, self._copied)
-        made: dict[str, str] = {}
+        made: list[_Made] = []
         for number, note in enumerate(notes):
             uuid = uuids[number]
             raw, is_anew = composed(note, links.rewritten(number), uuid, self._stored.get(uuid))
             if is_anew:
                 self._gathered.leave("frontmatter", note.path, "was written anew: comments in it, if any, are gone")
-            for page in self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0]):
-                made[page.uuid] = note.source
-                self._bring(page)
+            made += self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0])
             if progress and (number + 1) % PROGRESS_EACH == 0:
                 progress(number + 1, len(notes))
-        self._tell_gone(made)
+        for page in made:
+            self._bring(page._replace(raw=_with_links(page.raw, {}, self._anchors)) if self._anchors else page)
+        self._tell_gone({page.uuid: page.note.source for page in made})
         self._tell_unlinked()
 
     def _page_names(self, uuids: list[str], wishes: list[list[str]]) -> list[str]:
@@ -190,7 +193,7 @@ class _Import:
             self._imported.notes.append(f"{made.name} is {len(made.raw):,} bytes; it was not split")
             return [made]
         try:
-            parts = splitting.split_text(Page(stem + names.PAGE_SUFFIX, made.raw), limit=_ROOM)
+            parts, anchors = splitting.splitting(Page(stem + names.PAGE_SUFFIX, made.raw), limit=_ROOM)
         except RefusedError as error:
             self._imported.notes.append(f"{made.name}: {error.message}; it was not split")
             return [made]
@@ -198,8 +201,10 @@ class _Import:
         final = {parts[0].name: made.name}
         for part, uuid in zip(parts[1:], uuids[1:], strict=True):
             final[part.name] = self._name(uuid, [names.stem(part.name)])
+        self._anchors |= {(made.name, old): (final[name], new) for old, (name, new) in anchors.items()}
+        self._imported.notes += [f"{final[part.name]}: {part.note}" for part in parts if part.note]
         return [
-            _Made(uuid, final[part.name], _with_links(part.raw, final), made.note)
+            _Made(uuid, final[part.name], _with_links(part.raw, final, {}), made.note)
             for part, uuid in zip(parts, uuids, strict=True)
         ]
 
@@ -303,13 +308,15 @@ def _is_same(stored: Page, raw: bytes) -> bool:
     return {**stored.frontmatter, "imported": 0} == {**keys, "imported": 0} and stored.body == new.body
 
 
-def _with_links(raw: bytes, final: dict[str, str]) -> bytes:
-    """A part with its links to other parts leading to the names that these have in the field."""
-    if all(old == new for old, new in final.items()):
-        return raw
+def _with_links(raw: bytes, final: dict[str, str], anchors: dict[tuple[str, str], tuple[str, str]]) -> bytes:
+    """A page with its links to parts of split pages leading to the names, and the parts, that there are in the field."""
     text = raw.decode("utf-8")
     for link in reversed(list(links_in(text))):
-        if link.page is not None and final.get(link.page, link.page) != link.page:
-            written = text[link.start : link.end].replace(link.page, final[link.page], 1)
+        name, _, fragment = link.target.partition("#")
+        if link.page is None:
+            continue
+        page, anchor = anchors.get((name, fragment), (final.get(name, name), fragment))
+        if (page, anchor) != (name, fragment):
+            written = page + (f"#{quote(anchor, safe='-_')}" if anchor else "")
             text = text[: link.start] + written + text[link.end :]
     return text.encode("utf-8")

@@ -162,18 +162,25 @@ def test_an_interrupted_import_leaves_nothing_half_done(tmp_path: Path) -> None:
 def test_a_long_note_is_split_the_same_way_each_time(tmp_path: Path) -> None:
     pytest.importorskip("memoryfield.splitting")
     sections = "".join(f"## Part {number}\n\n{'Words and words. ' * 150}\n\n" for number in range(8))
-    vault, field = make(tmp_path / "vault", {"Long.md": "# Long\n\nBegin.\n\n" + sections}), tmp_path / "field"
+    vault, field = (
+        make(
+            tmp_path / "vault", {"Long.md": "# Long\n\nBegin.\n\n" + sections, "Other.md": "[[Long#Part 7]] [[Long]]\n"}
+        ),
+        tmp_path / "field",
+    )
     imported = bring(field, vault)
     found = pages(field)
+    assert found.pop("other.md").body == "\n[Long > Part 7](long-part-7.md#part-7) [Long](long.md)\n"
     assert len(found) > 2
     assert all(page.size <= 8192 for page in found.values())
     assert all(page.frontmatter["source"] == "vault/Long.md" for page in found.values())
-    assert len({page.uuid for page in found.values()}) == len(found) == len(imported.added)
+    assert len({page.uuid for page in found.values()}) == len(found) == len(imported.added) - 1
     before = snapshot(field)
-    assert bring(field, vault).same == len(found)
+    assert bring(field, vault).same == len(found) + 1
     assert snapshot(field) == before
     with Field.open(field) as opened:
-        opened.rename("long.md", "other.md")
+        opened.rename("long.md", "renamed.md")
     again = bring(field, vault)
     assert again.added == []
-    assert len(pages(field)) == len(found)
+    assert len(pages(field)) == len(found) + 1
+    assert pages(field)["other.md"].body == "\n[Long > Part 7](long-part-7.md#part-7) [Long](renamed.md)\n"
