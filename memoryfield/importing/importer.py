@@ -309,7 +309,7 @@ def _is_same(stored: Page, raw: bytes) -> bool:
 
 
 def _with_links(raw: bytes, final: dict[str, str], anchors: dict[tuple[str, str], tuple[str, str]]) -> bytes:
-    """A page with its links to parts of split pages leading to the names, and the parts, that there are in the field."""
+    """A page with its links to pages that were split leading to the right part, by the name that it has here."""
     text = raw.decode("utf-8")
     for link in reversed(list(links_in(text))):
         name, _, fragment = link.target.partition("#")

@@ -77,6 +77,8 @@ def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, 
         gathered.leave("note", source.name, f"is {file.size:,} bytes; more than {MAX_SOURCE_BYTES:,} are not read")
         return
     raw = source.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    if b"\\ud" in raw.lower():
+        raw = b"\n".join(_without_lone_surrogates(line) for line in raw.split(b"\n"))
     whole = _whole(raw)
     if whole is not None:
         for number, value in enumerate(whole, 1):
@@ -97,6 +99,16 @@ def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, 
             yield number, value
         else:
             gathered.leave("line", f"{source.name}:{number}", "is no JSON object")
+
+
+def _without_lone_surrogates(line: bytes) -> bytes:
+    """A line whose escapes name no halves of characters, which UTF-8 cannot hold."""
+    return re.sub(
+        rb"(\\\\)|(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2}",
+        lambda match: match[1] or match[2] or b"\\ufffd",
+        line,
+        flags=re.IGNORECASE,
+    )
 
 
 def _whole(raw: bytes) -> list[Any] | None:

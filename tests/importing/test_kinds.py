@@ -275,6 +275,19 @@ def test_text_with_its_own_frontmatter(tmp_path: Path) -> None:
     assert (other.frontmatter["page"], other.frontmatter["n"], other.frontmatter["x"]) == ("3", 1, 1)
 
 
+def test_halves_of_characters(tmp_path: Path) -> None:
+    lines = (
+        r'{"text": "A \ud83d\ude42 b \ud800 c \\ud800", "title": "T \uDC00", "tags": ["\ud9ff"], "k\udfff": "\udfff"}',
+        r'{"type": "entity", "name": "\ud800x", "entityType": "\ud800", "observations": ["\ud800"]}',
+    )
+    bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", lines[0]))
+    page = pages(tmp_path / "field")["t.md"]
+    assert page.body == "\nA \U0001f642 b \ufffd c \\ud800\n"
+    assert (page.title, page.frontmatter["tags"]) == ("T \ufffd", ["\ufffd"])
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "y.jsonl", lines[1]), kind="mcp-memory")
+    assert [page.filename for page in imported.added] == ["x.md"]
+
+
 # which is which
 
 
