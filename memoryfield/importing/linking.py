@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ..names import folded
+from ..sections import anchor
 from ..validation.links import links, without_code
 from .items import Gathered, Note, SourceFile
 
@@ -31,11 +32,6 @@ class Edit(NamedTuple):
     start: int
     end: int
     text: str
-
-
-def anchor(heading: str) -> str:
-    """The anchor of a heading, as GitHub makes it."""
-    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def stem_of(path: str) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from memoryfield.importing import import_source
-from memoryfield.importing.linking import anchor
 
 from .support import bring, faults, left, make, pages
 
@@ -353,11 +352,6 @@ def test_a_uuid_that_a_note_has_stays_its_own(tmp_path: Path) -> None:
     assert len({page.uuid for page in found.values()}) == 3
     assert [place for place, _ in left(imported, "frontmatter")] == ["b.md", "c.md"]
     assert faults(tmp_path / "field") == []
-
-
-def test_the_anchor_of_a_heading_is_that_of_github() -> None:
-    assert anchor("Rust & care: 2nd (part)") == "rust--care-2nd-part"
-    assert anchor("Über _uns_") == "über-_uns_"
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
