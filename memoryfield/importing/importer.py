@@ -272,12 +272,16 @@ class _Import:
         imported, label = self._imported, self._imported.label
         left = {f"{label}/{item.place}" for item in self._gathered.left}
         sources = set(made.values())
-        whole = len(sources) != 1
+        whole = Path(imported.source).is_dir() or imported.kind in detect.IN_FILES
         for uuid, page in self._stored.items():
             source = page.frontmatter.get("source")
             if uuid in made or uuid not in self._marks or not isinstance(source, str) or source in left:
                 continue
-            if source in sources or (whole and source.startswith((f"{label}/", f"{label}#"))):
+            is_ours = source.startswith((f"{label}/", f"{label}#")) and (
+                naming.uuid_of(imported.kind, source)
+                in self._stored  # and it is of this kind: itself, or its first part
+            )
+            if source in sources or (whole and is_ours):
                 imported.gone.append(page.filename)
         imported.gone.sort()
         changed = len(imported.updated) + len(imported.conflicts)

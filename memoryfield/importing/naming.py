@@ -13,13 +13,15 @@ from .items import Gathered, Note, digest_of
 
 NAMESPACE = uuid.UUID("4541aa1e-439d-51b2-8566-b79e074305a1")
 """Of the uuids that are made (UUIDv5, RFC 9562), itself made of `memoryfield:import` in the namespace of URLs.
-What is hashed in it is the kind, a colon, and the note's identity."""
+What is hashed in it is the kind, a colon, and the note's identity. Every tree of Markdown counts as `markdown`: what
+a folder is taken for may change as it grows."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def uuid_of(kind: str, identity: str) -> str:
     """The uuid of what has this identity in sources of a kind."""
-    return str(uuid.uuid5(NAMESPACE, f"{kind}:{identity}"))
+    family = "markdown" if kind in ("claude", "basic-memory") else kind
+    return str(uuid.uuid5(NAMESPACE, f"{family}:{identity}"))
 
 
 def uuid_of_part(whole: str, part: str) -> str:

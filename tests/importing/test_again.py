@@ -12,7 +12,7 @@ from memoryfield.errors import PageConflictError, RefusedError
 from memoryfield.importing import import_source
 from memoryfield.importing.naming import uuid_of
 
-from .support import bring, make, pages
+from .support import bring, make, make_lines, pages
 
 VAULT = {"Woks.md": "---\ntags: [a]\n---\nThey heat evenly. [[Steel]]\n", "Steel.md": "It rusts.\n", "C.md": "C.\n"}
 
@@ -109,6 +109,24 @@ def test_what_the_source_has_no_more_stays_and_is_told(tmp_path: Path) -> None:
     assert again.gone == ["steel.md"]
     assert "steel.md" in pages(field)
     assert bring(field, vault / "Woks.md").gone == []
+
+
+def test_a_folder_that_is_taken_for_another_kind_is_still_the_same(tmp_path: Path) -> None:
+    vault, field = make(tmp_path / "vault", VAULT), tmp_path / "field"
+    bring(field, vault)
+    for kind in ("basic-memory", "claude"):
+        make(vault, {"MEMORY.md": "[[Woks]]\n"})
+        assert bring(field, vault, kind=kind).same >= 3
+    assert len(pages(field)) == 4
+
+
+def test_what_came_from_a_file_beside_the_notes_is_not_gone(tmp_path: Path) -> None:
+    vault, field = make(tmp_path / "vault", VAULT), tmp_path / "field"
+    bring(field, make_lines(vault / "m.jsonl", {"id": "1", "text": "Text."}))
+    bring(field, vault)
+    (vault / "Steel.md").unlink()
+    (vault / "C.md").unlink()
+    assert bring(field, vault).gone == ["c.md", "steel.md"]  # though one note is left
 
 
 def test_another_folder_of_the_same_name_does_not_overwrite_the_first(tmp_path: Path) -> None:
