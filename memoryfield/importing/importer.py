@@ -187,13 +187,10 @@ class _Import:
         """
         if len(made.raw) <= _ROOM:
             return [made]
+        from ..splitting import splitting
+
         try:
-            splitting: Any = import_module("...splitting", __name__)
-        except ModuleNotFoundError:
-            self._imported.notes.append(f"{made.name} is {len(made.raw):,} bytes; it was not split")
-            return [made]
-        try:
-            parts, anchors = splitting.splitting(Page(stem + names.PAGE_SUFFIX, made.raw), limit=_ROOM)
+            parts, anchors = splitting(Page(stem + names.PAGE_SUFFIX, made.raw), limit=_ROOM)
         except RefusedError as error:
             self._imported.notes.append(f"{made.name}: {error.message}; it was not split")
             return [made]

@@ -178,7 +178,6 @@ def test_an_interrupted_import_leaves_nothing_half_done(tmp_path: Path) -> None:
 
 
 def test_a_long_note_is_split_the_same_way_each_time(tmp_path: Path) -> None:
-    pytest.importorskip("memoryfield.splitting")
     sections = "".join(f"## Part {number}\n\n{'Words and words. ' * 150}\n\n" for number in range(8))
     vault, field = (
         make(
