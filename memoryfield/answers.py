@@ -163,6 +163,7 @@ class PagesRead(NamedTuple):
             "pages": [page.to_dict(body=body, outline=outline) for page in self.pages],
             "missing": [{"wanted": error.wanted, "suggestions": list(error.suggestions)} for error in self.missing],
             "failed": [{"wanted": wanted, "reason": _reason(error)} for wanted, error in self.failed],
+            "notes": [],
         }
 
 
@@ -177,7 +178,7 @@ class PageList(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         failed = [{"filename": name, "reason": reason} for name, reason in self.failed]
-        return {"field": self.field, "pages": self.pages, "failed": failed}
+        return {"field": self.field, "pages": self.pages, "failed": failed, "total": len(self.pages) + len(failed)}
 
 
 def listed(page: Page) -> dict[str, Any]:

@@ -27,7 +27,10 @@ EXIT_CODES = {
 
 OWN_EXIT_CODES: dict[str, dict[int, str]] = {
     "create": {3: "the folder holds something already"},
-    "write": {3: "the page is there already, or is not the one that --if-match names"},
+    "write": {
+        1: "with --section: no such section",
+        3: "the page is there already, is not the one that --if-match names, or with --no-duplicates says nothing new",
+    },
     "read": {1: "a page is not there, or cannot be read; the others are printed"},
     "list": {1: "a page cannot be read; the others are listed"},
     "edit": {1: "no such page, or the editor failed", 3: "somebody else changed the page meanwhile"},
@@ -45,6 +48,13 @@ OWN_EXIT_CODES: dict[str, dict[int, str]] = {
     "add": {3: "the archive does not have the sha256 that was given, or is not safe to open"},
     "fields": {1: "with --check: a field has problems", 3: "with --check: an archive is not the one that was pinned"},
     "update": {3: "the pin was not moved"},
+    "split": {1: "no such page", 3: "the page cannot be read, or is not the one that --if-match names"},
+    "import": {1: "something of the source could not be read", 3: "notes and pages have both changed: say --replace"},
+    "export": {3: "the folder or file holds something already"},
+    "skill install": {1: "a file cannot be written", 3: "a file that was edited or is not ours stays"},
+    "skill uninstall": {1: "nothing was there", 3: "a file that was edited or is not ours stays"},
+    "skill status": {1: "no agent finds it"},
+    "mcp install": {3: "a configuration is broken, and was left as it is"},
 }
 """What some of them mean for one command, where that is more than the general word."""
 

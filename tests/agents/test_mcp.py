@@ -21,13 +21,13 @@ import pytest
 
 from memoryfield import Field, pack
 
+from ..cli.shapes import faults
 from ..cli.support import WOKS, command, environment, make_kitchen, memoryfield, write_page
 
 mcp = pytest.importorskip("mcp")
 from mcp import Client, MCPError, StdioServerParameters  # noqa: E402
 
 T = TypeVar("T")
-SPEC = Path(__file__).parents[2] / "spec"
 PROMPTLY = 20
 """Seconds: the machine may be busy, and what hangs does so for ever."""
 
@@ -148,11 +148,7 @@ def test_every_answer_has_the_shape_that_its_tool_promises(http: Process) -> Non
 
     for name, facts in talk(http.url, conversation).items():
         assert next(iter(facts)) == "schema"
-        schema = json.loads((SPEC / f"{name}-result.schema.json").read_text(encoding="utf-8"))
-        jsonschema.Draft202012Validator.check_schema(schema)
-        jsonschema.validate(facts, schema)
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate({**facts, "unknown": 1}, schema)
+        assert faults(name, facts) == []
 
 
 def test_tools_tell_what_they_may_do(http: Process) -> None:

@@ -52,6 +52,7 @@ OPENING: dict[str, list[list[str]]] = {
 
 NOT_OPENING = {
     "schema": "it tells about commands",
+    "skill": "it knows no field",
     "create": "it makes a folder",
     "models": "it knows no field",
     "fields": "what it lists came in by `add`",

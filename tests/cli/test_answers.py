@@ -19,6 +19,7 @@ from memoryfield.specification import shapes
 
 from .shapes import answers, closed, faults
 from .support import PAGES, WOKS, Run, command, environment, forked, make_kitchen, memoryfield, write_page
+from .test_help import SUBCOMMANDS
 
 ZIP = "kitchen.memoryfield.zip"
 DAMAGED = "damaged.memoryfield.zip"
@@ -122,6 +123,19 @@ CALLS: list[tuple[int, list[str]]] = [
     (3, ["search", "-f", UNSAFE, "wok"]),
     (3, ["verify", ZIP, "--sha256", "0" * 64]),
     (3, ["pack", "-f", "broken"]),
+    (1, ["read", "-f", "kitchen", "woks#Woks", "woks#wok"]),
+    (0, ["read", "-f", "kitchen", "woks", "--outline"]),
+    (0, ["write", "-f", "kitchen", "woks-again", "--from", "kitchen/woks.md"]),
+    (3, ["write", "-f", "kitchen", "woks-anew", "--no-duplicates", "--from", "kitchen/woks.md"]),
+    (0, ["split", "-f", "kitchen", "long"]),
+    (1, ["import", "notes", "-f", "kitchen"]),
+    (0, ["export", "exported", "-f", "kitchen", "--to", "markdown"]),
+    (0, ["skill", "install", "--project", "--agent", "codex"]),
+    (0, ["skill", "status"]),
+    (0, ["skill", "uninstall", "--project"]),
+    (0, ["mcp", "install", "--project", "--agent", "codex", "-f", "kitchen"]),
+    (0, ["mcp", "status"]),
+    (0, ["mcp", "uninstall", "--project", "--agent", "codex"]),
 ]
 """Calls in their order, each with --json, and the exit code. Together they answer with every key that there is."""
 
@@ -133,9 +147,18 @@ def call(place: Path, arguments: list[str]) -> Run:
         assert forked("pack", "-f", "kitchen", "-o", ZIP, "--replace", cwd=place).code == 0
     if arguments == ["fields", "--check"] and (place / "seen").exists():
         (place / ZIP).write_bytes((place / ZIP).read_bytes() + b"X")
+    if arguments[0] == "split":
+        write_page(
+            place / "kitchen", "long.md", "# Long\n\n" + "".join(f"## Part {n}\n\n{'Text. ' * 900}\n\n" for n in "ab")
+        )
+    if arguments[0] == "import":
+        (place / "notes").mkdir()
+        write_page(place / "notes", "Note.md", "A note with ![a picture](nowhere.png).\n")
+        write_page(place / "notes", "latin.md", "x")
+        (place / "notes" / "latin.md").write_bytes(b"W\xf6k\n")
     (place / "seen").touch() if arguments[0] == "fields" else None
-    run = memoryfield if arguments[0] in ("embed", "search", "similar") else forked
-    env = {"EDITOR": _editor(place)}
+    run = memoryfield if arguments[0] in ("embed", "search", "similar", "write") else forked
+    env = {"EDITOR": _editor(place), "HOME": str(place / "home")}
     return run(*arguments, "--json", cwd=place, stdin="Text.\n", env=env)
 
 
@@ -198,8 +221,9 @@ def test_every_key_that_is_described_occurs(answered: dict[str, list[Any]]) -> N
 def test_every_command_with_json_has_a_schema_and_no_other(answered: dict[str, list[Any]]) -> None:
     (told,) = answered["schema"]
     with_json = {one["name"] for one in told["commands"] for option in one["options"] if "--json" in option["names"]}
-    assert {name.split()[0] for name in with_json} == COMMANDS.keys() - {"schema"}
-    assert answered.keys() == COMMANDS.keys() | {"error"}
+    expected = (COMMANDS.keys() | set(SUBCOMMANDS)) - {"skill", "mcp"}
+    assert with_json == expected - {"schema"}
+    assert answered.keys() == {name.replace(" ", "-") for name in expected} | {"error"}
 
 
 def test_every_answer_says_its_version_first(answered: dict[str, list[Any]]) -> None:

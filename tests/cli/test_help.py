@@ -114,7 +114,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
 """Where the examples of a command make sense; those of the others do in a field."""
 
 
-SUBCOMMANDS = ["skill install", "skill uninstall", "skill status"]
+SUBCOMMANDS = ["skill install", "skill uninstall", "skill status", "mcp install", "mcp uninstall", "mcp status"]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from memoryfield.cli.schema import EXIT_CODES, OWN_EXIT_CODES
 from memoryfield.specification import closure, referred
 
 from .support import forked, make_kitchen, memoryfield, on_terminal, write_page
-from .test_help import examples
+from .test_help import SUBCOMMANDS, examples
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -85,7 +85,9 @@ def test_an_option_that_is_told_as_repeatable_can_be_repeated_and_no_other(told:
     for command in told["commands"]:
         for option in command["options"]:
             if "--field" in option["names"]:
-                assert option.get("multiple", False) == (command["name"] == "search"), command["name"]
+                assert option.get("multiple", False) == (command["name"] in ("search", "mcp", "mcp install")), command[
+                    "name"
+                ]
 
 
 def test_one_command_is_told_with_what_its_answer_needs(told: dict[str, Any]) -> None:
@@ -118,7 +120,7 @@ def test_the_readme_has_the_table_of_exit_codes() -> None:
 
 
 def test_exit_codes_of_their_own_belong_to_commands() -> None:
-    assert OWN_EXIT_CODES.keys() <= COMMANDS.keys()
+    assert OWN_EXIT_CODES.keys() <= COMMANDS.keys() | set(SUBCOMMANDS)
     assert all(codes.keys() <= {1, 2, 3} for codes in OWN_EXIT_CODES.values())
 
 
@@ -148,6 +150,18 @@ ENDINGS: dict[tuple[str, int], list[str]] = {
     ("fields", 1): ["fields", "--check"],
     ("fields", 3): ["fields", "--check"],
     ("update", 3): ["update", "cook"],
+    ("write", 1): ["write", "woks", "-f", "kitchen", "--append", "--section", "Nothing"],
+    ("split", 1): ["split", "nothing", "-f", "kitchen"],
+    ("split", 3): ["split", "woks", "-f", "kitchen", "--if-match", "0" * 64],
+    ("import", 1): ["import", "nothing-here", "-f", "kitchen"],
+    ("import", 3): ["import", "notes", "-f", "kitchen"],
+    ("export", 3): ["export", "broken", "-f", "kitchen", "--to", "markdown"],
+    ("skill install", 1): ["skill", "install", "--agent", "claude-code"],
+    ("skill install", 3): ["skill", "install", "--agent", "claude-code"],
+    ("skill uninstall", 1): ["skill", "uninstall"],
+    ("skill uninstall", 3): ["skill", "uninstall"],
+    ("skill status", 1): ["skill", "status"],
+    ("mcp install", 3): ["mcp", "install", "--agent", "cursor", "-f", "kitchen", "--project"],
 }
 """For each exit code with a meaning of its own, a call that ends with it."""
 
@@ -171,8 +185,32 @@ def test_a_command_ends_with_the_code_that_is_told(tmp_path: Path, name: str, co
         assert forked("pack", "-f", "kitchen", "--store", "--replace", cwd=tmp_path).code == 0
     if (name, code) == ("fields", 1):
         archive.unlink()
+    home = tmp_path / "home"
+    if (name, code) == ("skill install", 1):
+        write_page(tmp_path, "home", "a file in the way")
+    elif name.startswith("skill ") and code == 3:
+        mine = home / ".claude/skills/memoryfield"
+        mine.mkdir(parents=True)
+        write_page(mine, "SKILL.md", "Mine.\n")
+    if name == "mcp install":
+        (tmp_path / ".cursor").mkdir()
+        write_page(tmp_path / ".cursor", "mcp.json", "{ broken")
+    if (name, code) == ("import", 1):
+        (tmp_path / "nothing-here").mkdir()
+        (tmp_path / "nothing-here" / "latin.md").write_bytes(b"W\xf6k\n")
+    elif name == "import":
+        _make_conflict(tmp_path / "notes", kitchen)
     script = tmp_path / "editor.sh"
     script.write_text(f"echo Other. >> '{kitchen}/woks.md'; echo More. >> \"$1\"\n")
     run = memoryfield if name in ("embed", "search") else forked
-    done = run(*ENDINGS[name, code], cwd=tmp_path, env={"EDITOR": f"sh '{script}'"}, stdin="Text.\n")
+    done = run(*ENDINGS[name, code], cwd=tmp_path, env={"EDITOR": f"sh '{script}'", "HOME": str(home)}, stdin="Text.\n")
     assert done.code == code, done
+
+
+def _make_conflict(notes: Path, kitchen: Path) -> None:
+    """A note that was imported, and then changed on both sides."""
+    notes.mkdir()
+    write_page(notes, "note.md", "A note.\n")
+    assert forked("import", "notes", "-f", "kitchen", cwd=notes.parent).code == 0
+    write_page(notes, "note.md", "Another note.\n")
+    write_page(kitchen, "note.md", (kitchen / "note.md").read_text() + "More.\n")

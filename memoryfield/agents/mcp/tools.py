@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from importlib.resources import files
 from typing import Any, NamedTuple
 
-from ...errors import MemoryfieldError
+from ...specification import shape
 
 READS = ("search", "read", "list")
 WRITES = ("write", "delete")
@@ -72,7 +70,7 @@ def _search(names: Sequence[str]) -> Tool:
             },
             **_field(names, "Default: all."),
         ),
-        schema("search-result"),
+        schema("search"),
         _READ_ONLY,
     )
 
@@ -93,7 +91,7 @@ def _read(names: Sequence[str]) -> Tool:
             },
             **_field(names),
         ),
-        schema("read-result"),
+        schema("read"),
         _READ_ONLY,
     )
 
@@ -110,7 +108,7 @@ def _list(names: Sequence[str]) -> Tool:
             offset={"type": "integer", "minimum": 0, "default": 0},
             **_field(names),
         ),
-        schema("list-result"),
+        schema("list"),
         _READ_ONLY,
     )
 
@@ -134,7 +132,7 @@ def _write(names: Sequence[str]) -> Tool:
             if_match={"type": "string", "description": "sha256 that you read: refuses to replace a later text."},
             **_field(names),
         ),
-        schema("write-result"),
+        schema("write"),
         {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": False},
     )
 
@@ -145,7 +143,7 @@ def _delete(names: Sequence[str]) -> Tool:
         "Delete a page",
         "Delete a page for good. Only if asked to, or if it is wrong.",
         _object(["page", *_if_several(names)], page={"type": "string"}, **_field(names)),
-        schema("delete-result"),
+        schema("delete"),
         {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True, "openWorldHint": False},
     )
 
@@ -174,16 +172,9 @@ def _object(required: Sequence[str], **properties: Any) -> dict[str, Any]:
 
 
 def schema(name: str) -> dict[str, Any]:
-    """A JSON Schema of spec/, without its words: those who validate need none, and models would pay for them."""
-    package = files(__package__.partition(".")[0])
-    for place in (package / "spec", package / ".." / "spec"):
-        file = place / f"{name}.schema.json"
-        if file.is_file():
-            found: dict[str, Any] = _without_words(json.loads(file.read_text(encoding="utf-8")))
-            return found
-    raise MemoryfieldError(
-        f"spec/{name}.schema.json is missing from the installation", hint="Install memoryfield-cli again."
-    )
+    """The JSON Schema of a command's answer, without its words: those who validate need none, and models would pay."""
+    found: dict[str, Any] = _without_words(shape(name))
+    return found
 
 
 def _without_words(schema: Any) -> Any:
