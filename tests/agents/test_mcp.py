@@ -208,6 +208,8 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
         ("write", {"text": "x", "name": "woks"}, 'mode "replace"'),
         ("write", {"text": "x", "name": "../woks"}, "How about"),
         ("write", {"text": "x", "name": "kitchen/woks"}, "How about"),
+        ("write", {"text": WOKS, "name": "again", "no_duplicates": True}, 'Read "woks", and add what is new with mode'),
+        ("write", {"text": "x", "name": "woks", "mode": "append", "section": "Rust"}, "has no section 'Rust'"),
         ("write", {"text": "x"}, "neither a name nor a title"),
         ("write", {"text": "x", "name": "woks", "mode": "replace", "if_match": "0" * 64}, "Read it again"),
         ("delete", {"page": "no-such-page"}, "no page"),
@@ -226,7 +228,8 @@ def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
 
     text = talk(http.url, conversation)
     assert told in text
-    assert "--replace" not in text
+    assert "--" not in text
+    assert "`memoryfield" not in text
     assert "Traceback" not in text
 
 
@@ -237,6 +240,10 @@ def test_a_section_is_read_and_a_like_page_is_told_of(tmp_path: Path) -> None:
         one = await client.call_tool("read", {"pages": ["woks#woks"]})
         assert one.structured_content["pages"][0]["section"] == "Woks"
         assert one.content[0].text.startswith("==> woks.md <==\n# Woks\n")
+        added = {"name": "woks", "text": "Dry it.", "mode": "append", "section": "## Care"}
+        assert not (await client.call_tool("write", added)).is_error
+        care = await client.call_tool("read", {"pages": ["woks#care"]})
+        assert care.structured_content["pages"][0]["body"].rstrip() == "## Care\n\nDry it."
         text = "A carbon steel wok heats evenly, and it is light."
         written = await client.call_tool("write", {"title": "Which wok is even in heat?", "text": text})
         assert [page["filename"] for page in written.structured_content["similar"]] == ["woks.md"]

@@ -160,12 +160,22 @@ class Memory:
         title: str = "",
         summary: str = "",
         mode: Mode = "new",
+        section: str = "",
         if_match: str = "",
+        no_duplicates: bool = False,
     ) -> Answer:
         """Store a page."""
         opened = self._writable(field)
+        duplicates: Any = "refuse" if no_duplicates else "tell"
         written = opened.write(
-            name, text, title=title, summary=summary, mode=mode, if_match=if_match, duplicates="tell"
+            name,
+            text,
+            title=title,
+            summary=summary,
+            mode=mode,
+            section=section,
+            if_match=if_match,
+            duplicates=duplicates,
         )
         facts = answer(_clipped(written.to_dict()))
         done = "created" if written.created else "appended to" if mode == "append" else "replaced"
@@ -258,9 +268,11 @@ def explained(error: MemoryfieldError | OSError) -> str:
 def _in_tools(text: str) -> str:
     for command, tool in _IN_TOOLS:
         text = text.replace(command, tool)
+    text = _DUPLICATE.sub(r'Read "\1", and add what is new with mode "append".', text)
     return _OUTLINE.sub(r'Read "\1" whole to see its headings', text)
 
 
+_DUPLICATE = re.compile(r"`memoryfield read (\S+)`, and add .*is written beside it\.")
 _OUTLINE = re.compile(r"`memoryfield read --outline ([^`]*)` shows its headings")
 _IN_TOOLS = (
     ("Use --replace to replace it, --append to add to it", 'Use mode "replace", mode "append"'),

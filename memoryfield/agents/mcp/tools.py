@@ -129,6 +129,8 @@ def _write(names: Sequence[str]) -> Tool:
                 "default": "new",
                 "description": "new refuses an existing page; append needs no reading.",
             },
+            section={"type": "string", "description": 'With append: the heading to add under; "## Name" makes it.'},
+            no_duplicates={"type": "boolean", "default": False, "description": "Refuse a page much like another."},
             if_match={"type": "string", "description": "sha256 that you read: refuses to replace a later text."},
             **_field(names),
         ),
