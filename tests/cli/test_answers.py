@@ -129,7 +129,7 @@ CALLS: list[tuple[int, list[str]]] = [
     (3, ["write", "-f", "kitchen", "woks-anew", "--no-duplicates", "--from", "kitchen/woks.md"]),
     (0, ["split", "-f", "kitchen", "long"]),
     (1, ["import", "notes", "-f", "kitchen"]),
-    (0, ["export", "exported", "-f", "kitchen", "--to", "markdown"]),
+    (0, ["export", "kitchen.jsonl", "-f", "kitchen", "--to", "jsonl"]),
     (0, ["skill", "install", "--project", "--agent", "codex"]),
     (0, ["skill", "status"]),
     (0, ["skill", "uninstall", "--project"]),

@@ -107,6 +107,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "remove": _beside_a_named_archive,
     "update": _beside_a_named_archive,
     "mcp": _beside_a_field,
+    "mcp install": _beside_a_field,
     "merge": _beside_an_older_archive,
     "skill": _an_empty_folder,
     "import": _beside_other_notes,
