@@ -31,6 +31,8 @@ DIMENSIONS = 384
 UNKNOWN = "[UNK]"
 MAX_SHORT = 500
 """Characters of a text for which a small tokenizer pays."""
+LONGEST_TOKEN = 18
+"""Characters of the vocabulary's longest token."""
 WINDOW = 254
 """Tokens in a window, beside the two markers that the model wants around it."""
 
@@ -131,7 +133,8 @@ class MiniLM:
         from tokenizers.normalizers import BertNormalizer
 
         normal = BertNormalizer(lowercase=True).normalize_str(_valid(text))
-        vocabulary = {t: n for t, n in _vocabulary().items() if t.removeprefix("##") in normal or t == UNKNOWN}
+        parts = {normal[at : at + size] for size in range(1, LONGEST_TOKEN + 1) for at in range(len(normal))}
+        vocabulary = {t: n for t, n in _vocabulary().items() if t.removeprefix("##") in parts or t == UNKNOWN}
         ids: list[int] = _make_tokenizer(vocabulary).encode(_valid(text), add_special_tokens=False).ids
         return ids
 
@@ -149,7 +152,7 @@ class MiniLM:
 
             weights = self._checked()
             options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = 1
+            options.intra_op_num_threads = min(2, _cores())
             options.enable_mem_pattern = False  # one is kept for each length of a window that comes along
             options.log_severity_level = 3
             self._session_made = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
@@ -259,9 +262,7 @@ def _check_weights(path: Path) -> None:
 
 def _vocabulary() -> dict[str, int]:
     """BERT's uncased vocabulary: each token and its id, which is its line in the file."""
-    from importlib.resources import files
-
-    content = (files(__package__) / "data" / "bert-uncased-vocab.txt").read_text(encoding="utf-8")
+    content = Path(__file__).with_name("data").joinpath("bert-uncased-vocab.txt").read_text(encoding="utf-8")
     return {token: number for number, token in enumerate(content.split("\n")[:-1])}
 
 
@@ -350,7 +351,7 @@ def _query_session(weights: Path, tokens: list[int]) -> tuple[Any, Any]:
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = min(2, _cores())
     options.log_severity_level = 3
     kept = []
     for (name, offset), dtype, width in ((_WORD_ROWS, np.int8, DIMENSIONS), (_WORD_SCALES, np.float32, 1)):

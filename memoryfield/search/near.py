@@ -35,9 +35,11 @@ from .semantic import Stored
 T = TypeVar("T")
 
 THRESHOLD = 0.6
-"""The least score that is told: tests/benchmarks/near.py measures what it finds, and what it tells wrongly."""
+"""The least score that is told: the lowest at which at most 1 % of siblings are (tests/benchmarks/near.py)."""
 BY_WORDS_ALONE = 0.55
 """The least `words` of a page whose vector cannot be compared."""
+ALIKE = 0.9
+"""From so much `words` on, a page is nearly the same whatever a model would say, and none is loaded."""
 MOST = 3
 """So many pages are told, the nearest ones."""
 
@@ -51,8 +53,8 @@ MAX_UNKNOWN = 1_000
 """So many pages that no index knows yet are read."""
 MAX_EMBEDDED = 2
 """So many of them get a vector to be compared by."""
-BEGINNING = 500
-"""Characters of a text that are embedded: what the bundled model reads the quickest from a cold start."""
+BEGINNING = 250
+"""Characters of a text that are embedded: enough to tell one memory from another, and read in a quarter of a second from a cold start."""
 TIMEOUT_MS = 500
 """How long an index is waited for that another process has locked."""
 BUNDLED_WAIT, SERVER_WAIT = 20.0, 2.0
@@ -124,7 +126,7 @@ class Nearness:
     def _told(self, others: list[_Other], compare: Callable[[list[_Other]], None] | None) -> list[Similar]:
         """The near ones. Their meaning is compared only if their words let them reach the threshold."""
         others = [other for other in others if other.words >= min(BY_WORDS_ALONE, 2 * THRESHOLD - 1)]
-        if others and compare:
+        if compare and 0 < max((other.words for other in others), default=0) < ALIKE:
             try:
                 compare(others)
             except _UNUSABLE as error:

@@ -26,12 +26,15 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from memoryfield import Field, Page
+from memoryfield.embedders.minilm import MiniLM
 from memoryfield.page import with_filled_frontmatter
 from memoryfield.search import near
 
 from .fields import index_field, write_field
 from .measure import median_seconds, run, save, table
 
+MODEL = MiniLM()
+"""Loaded once for all texts."""
 MEMORIES = Path(__file__).with_name("near") / "memories.txt"
 SAMPLES = Path(__file__).parents[2] / "samples" / "fieldnotes"
 SHOWN = (0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
@@ -93,7 +96,8 @@ def field_of(raws: dict[str, bytes], *, embed: bool = True) -> Iterator[Field]:
 
 def told(field: Field, name: str, raw: bytes) -> dict[str, tuple[float, float]]:
     """Score and words of the pages that a text is compared with, whatever their score."""
-    with mock.patch.multiple(near, THRESHOLD=0.3, BY_WORDS_ALONE=0.0, MOST=1000, MAX_EMBEDDED=0):
+    patched: dict[str, Any] = {"THRESHOLD": 0.3, "BY_WORDS_ALONE": 0.0, "MOST": 1000, "MAX_EMBEDDED": 0, "ALIKE": 2}
+    with mock.patch.multiple(near, **patched, embedder_of=lambda *_: MODEL):
         found = near.Nearness(field.container, Page(name, raw)).look()
     return {page.filename: (page.score, page.words) for page in found}
 

@@ -92,7 +92,8 @@ def test_that_the_name_is_taken_comes_first(field: Field) -> None:
         field.write("woks", WOKS, duplicates="refuse")
 
 
-def test_what_was_written_after_the_last_sync_is_found(field: Field) -> None:
+def test_what_was_written_after_the_last_sync_is_found(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near, "ALIKE", 2)
     field.write("bread", BREAD)
     field.sync()
     field.write("rye", "# Rye bread\n\nIt must prove for an hour and a half in the basket, at 26 degrees.\n")
@@ -159,6 +160,7 @@ def test_a_server_that_is_slow_is_not_waited_for(
     tmp_path: Path, openai: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(near, "SERVER_WAIT", 0.3)
+    monkeypatch.setattr(near, "ALIKE", 2)
     openai.models = ["BAAI/bge-m3"]
     with Field.open(make_kitchen(tmp_path / "notes")) as kitchen:
         kitchen.write("steel", WOKS)
@@ -170,15 +172,22 @@ def test_a_server_that_is_slow_is_not_waited_for(
     assert (written.similar[0].filename, written.similar[0].meaning) == ("steel.md", None)
 
 
-def test_a_server_is_asked_for_the_vector_of_a_page(tmp_path: Path, openai: OpenAIServer) -> None:
+def test_a_server_is_asked_for_the_vector_of_a_page(
+    tmp_path: Path, openai: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     openai.models = ["BAAI/bge-m3"]
     with Field.open(make_kitchen(tmp_path / "notes")) as kitchen:
         kitchen.write("steel", WOKS)
         kitchen.sync("openai:BAAI/bge-m3")
         openai.embedded.clear()
+        copied = kitchen.write("copy", WOKS, duplicates="tell")
+        assert openai.embedded == []  # the words say enough
+        monkeypatch.setattr(near, "ALIKE", 2)
         written = kitchen.write("pan", WOKS, duplicates="tell")
-    assert openai.embedded == [WOKS.strip()]
-    assert [page.meaning is not None for page in written.similar] == [True]
+    assert copied.similar[0].filename == "steel.md"
+    assert all(page.meaning is None for page in copied.similar)
+    assert openai.embedded[0] == WOKS.strip()
+    assert [page.meaning is not None for page in written.similar if page.filename == "steel.md"] == [True]
 
 
 def test_more_pages_without_an_index_than_can_be_read_are_told(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
