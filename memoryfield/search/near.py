@@ -54,7 +54,7 @@ MAX_UNKNOWN = 1_000
 MAX_EMBEDDED = 2
 """So many of them get a vector to be compared by."""
 BEGINNING = 250
-"""Characters of a text that are embedded: enough to tell one memory from another, and read in a quarter of a second from a cold start."""
+"""Characters of a text that are embedded: enough to tell memories apart, and read soon from a cold start."""
 TIMEOUT_MS = 500
 """How long an index is waited for that another process has locked."""
 BUNDLED_WAIT, SERVER_WAIT = 20.0, 2.0
