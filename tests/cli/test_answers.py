@@ -46,6 +46,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (broken / "nomic-embed-text-v1.5.sqlite3").write_bytes(b"no index")
     mendable = make_kitchen(folder / "mendable")
     write_page(mendable, "The Hose.md", "---\ntitle: Re: the hose\n---\n\nThe hose.\n")
+    again = "# The wok that heats evenly\n\nTake one of carbon steel: it heats evenly, and it is light.\n"
+    write_page(folder, "again.txt", again)
     _make_relatives(folder)
     return folder
 
@@ -125,8 +127,8 @@ CALLS: list[tuple[int, list[str]]] = [
     (3, ["pack", "-f", "broken"]),
     (1, ["read", "-f", "kitchen", "woks#Woks", "woks#wok"]),
     (0, ["read", "-f", "kitchen", "woks", "--outline"]),
-    (0, ["write", "-f", "kitchen", "woks-again", "--from", "kitchen/woks.md"]),
-    (3, ["write", "-f", "kitchen", "woks-anew", "--no-duplicates", "--from", "kitchen/woks.md"]),
+    (0, ["write", "-f", "kitchen", "woks-again", "--from", "again.txt"]),
+    (3, ["write", "-f", "kitchen", "woks-anew", "--no-duplicates", "--from", "again.txt"]),
     (0, ["split", "-f", "kitchen", "long"]),
     (1, ["import", "notes", "-f", "kitchen"]),
     (0, ["export", "kitchen.jsonl", "-f", "kitchen", "--to", "jsonl"]),
