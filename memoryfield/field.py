@@ -298,6 +298,8 @@ class Field:
                     f"{name} exists already ({stored.title!r})",
                     hint=f"Use --replace to replace it, --append to add to it, or another name: {self._free(name)}.",
                 )
+            if stored is None and mode != "new":
+                notes.append(f"{name} was not there, and is new{self._closest(name)}")
             given = Page(name, raw)
             _check_uuid(given, stored)
             if stored is not None and mode == "replace":
@@ -326,6 +328,13 @@ class Field:
         from .search.near import Nearness
 
         return Nearness(self.container, Page(name, raw))
+
+    def _closest(self, name: str) -> str:
+        """A question about the pages whose names are closest, where there are any."""
+        import difflib
+
+        close = difflib.get_close_matches(name, [entry.name for entry in self.entries()], n=3, cutoff=0.8)
+        return f"; did you mean {', '.join(close)}?" if close else ""
 
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""
@@ -595,11 +604,12 @@ def check_match(name: str, stored: Page | None, sha256: str) -> None:
     Raises:
         PageConflictError: it is another, or none.
     """
-    if not sha256:
+    wanted = "".join(sha256.lower().split()[:1])  # `sha256sum` prints a name behind it
+    if not wanted:
         return
     if stored is None:
-        raise PageConflictError(f"{name} is not there, so it does not match {sha256}")
-    if stored.sha256 != sha256.lower().strip():
+        raise PageConflictError(f"{name} is not there, so it does not match {wanted}")
+    if stored.sha256 != wanted:
         raise PageConflictError(
             f"{name} has changed: its sha256 is now {stored.sha256}", hint="Read it again, then write."
         )

@@ -883,3 +883,17 @@ def test_of_two_processes_that_make_one_page_only_one_does(field: Field) -> None
     assert sorted(int(number) for _, number in made) == list(range(40))
     for letter, number in made:
         assert field.read(f"page-{number}").body.strip() == f"by {letter}"
+
+
+def test_adding_to_a_page_that_is_not_there_is_told(tmp_path: Path) -> None:
+    field = Field.create(tmp_path / "notes")
+    field.write("csv-quoting", "Quote it.")
+    written = field.write("csv-quotting", "More.", mode="append")
+    assert written.notes == ("csv-quotting.md was not there, and is new; did you mean csv-quoting.md?",)
+    assert field.write("csv-quotting", "More.", mode="append").notes == ()
+
+
+def test_what_sha256sum_prints_can_be_given_whole(tmp_path: Path) -> None:
+    field = Field.create(tmp_path / "notes")
+    page = field.write("steel", "Steel.").page
+    assert not field.write("steel", "Iron.", mode="replace", if_match=f"{page.sha256}  /tmp/steel.md\n").created

@@ -225,3 +225,9 @@ def test_the_command_refuses_with_exit_code_3(tmp_path: Path) -> None:
     assert "woks.md ('Which wok heats evenly?', " in told.err
     assert "memoryfield write woks --append" in told.err
     assert not (kitchen / "again.md").exists()
+
+
+def test_a_page_of_the_same_title_is_told_whatever_else_it_says(field: Field) -> None:
+    field.write("oven", "Forty minutes at 180 degrees, " + "and so on. " * 50, title="How long does bread bake?")
+    (found,) = field.write("bread", "As long as it takes.", title="How long does bread bake", duplicates="tell").similar
+    assert (found.filename, found.meaning) == ("oven.md", None)
