@@ -568,6 +568,8 @@ def _holds_page(path: Path) -> bool:
 def locate(given: str | None, environment: str | None, here: Path) -> str:
     """Which field is meant: the given one, else the environment's, else the current folder if it holds a page.
 
+    A repository with its README.md is none: here, the name must be one that a page may have.
+
     Raises:
         FieldNotFoundError: none of them.
     """
@@ -575,7 +577,7 @@ def locate(given: str | None, environment: str | None, here: Path) -> str:
         return given
     if environment:
         return environment
-    if _holds_page(here):
+    if any(names.is_legal_page_name(item.name) and item.is_file() for item in here.iterdir()):
         return str(here)
     raise FieldNotFoundError(
         "no memoryfield here",

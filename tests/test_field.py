@@ -897,3 +897,12 @@ def test_what_sha256sum_prints_can_be_given_whole(tmp_path: Path) -> None:
     field = Field.create(tmp_path / "notes")
     page = field.write("steel", "Steel.").page
     assert not field.write("steel", "Iron.", mode="replace", if_match=f"{page.sha256}  /tmp/steel.md\n").created
+
+
+def test_a_repository_with_its_readme_is_not_taken_for_a_field(tmp_path: Path) -> None:
+    for name in ("README.md", "CONTRIBUTING.md"):
+        (tmp_path / name).write_text("# A program\n")
+    with pytest.raises(FieldNotFoundError, match="no memoryfield here"):
+        locate(None, None, tmp_path)
+    (tmp_path / "index.md").write_text("# Notes\n")
+    assert locate(None, None, tmp_path) == str(tmp_path)
