@@ -14,7 +14,7 @@ from typing import IO, Any, Literal
 from . import names
 from .containers.contents import files
 from .containers.journal import new_file
-from .errors import NotEmptyError
+from .errors import NotEmptyError, RefusedError
 from .field import Field
 from .page import Page
 
@@ -48,6 +48,7 @@ def export_markdown(field: Field, folder: str | Path) -> Exported:
         OSError: it cannot be written.
     """
     target = Path(folder)
+    _check_outside(field, target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise NotEmptyError(f"{str(folder)!r} holds something already", hint="Choose a new or an empty folder.")
     target.mkdir(parents=True, exist_ok=True)
@@ -74,7 +75,10 @@ def export_jsonl(field: Field, output: str | Path | IO[bytes], *, replace: bool 
         for line in _lines(field, exported):
             output.write(line)
         return exported
-    target = Path(output)
+    target = Path(output).resolve()
+    _check_outside(field, target)
+    if target.exists() and not target.is_file():
+        raise RefusedError(f"{str(output)!r} is no file", hint="Name another, or - for standard output.")
     if target.exists() and not replace:
         raise NotEmptyError(f"{str(output)!r} is there already", hint="Name another file, or use --replace.")
     exported = Exported(field.name, "jsonl", str(output))
@@ -89,6 +93,17 @@ def export_jsonl(field: Field, output: str | Path | IO[bytes], *, replace: bool 
             temporary.unlink()
         raise
     return exported
+
+
+def _check_outside(field: Field, target: Path) -> None:
+    """Nothing is written into the field itself, nor in its archive's place.
+
+    Raises:
+        RefusedError: it would be.
+    """
+    own = field.location.resolve()
+    if target.resolve() == own or own in target.resolve().parents:
+        raise RefusedError(f"{str(target)!r} lies in the field itself", hint="Name a place outside of it.")
 
 
 def _files(field: Field, exported: Exported) -> Iterator[tuple[str, bytes]]:

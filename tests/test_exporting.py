@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memoryfield import Field
-from memoryfield.errors import NotEmptyError
+from memoryfield.errors import NotEmptyError, RefusedError
 from memoryfield.exporting import export_jsonl, export_markdown
 
 from .importing.support import bring, faults, make, make_lines, pages
@@ -127,3 +127,19 @@ def test_links_follow_where_a_name_was_taken(tmp_path: Path) -> None:
     field = make(tmp_path / "field", {"b.md": "Another.\n"})
     bring(field, lines)
     assert pages(field)["a.md"].body == "See [b](b-2.md).\n"
+
+
+def test_nothing_but_files_outside_of_the_field_is_replaced(tmp_path: Path) -> None:
+    field = Field.create(tmp_path / "notes")
+    page = (tmp_path / "notes" / "index.md").read_bytes()
+    for output in (tmp_path / "notes" / "index.md", tmp_path / "notes" / "new.jsonl", tmp_path):
+        with pytest.raises(RefusedError):
+            export_jsonl(field, output, replace=True)
+    with pytest.raises(RefusedError):
+        export_markdown(field, tmp_path / "notes" / "copy")
+    assert [(file.name, file.read_bytes()) for file in (tmp_path / "notes").iterdir()] == [("index.md", page)]
+    (tmp_path / "real.jsonl").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "real.jsonl")
+    export_jsonl(field, tmp_path / "link", replace=True)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real.jsonl").read_text("utf-8").count("\n") == 1

@@ -152,7 +152,7 @@ class MiniLM:
 
             weights = self._checked()
             options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = min(2, _cores())
+            options.intra_op_num_threads = 1
             options.enable_mem_pattern = False  # one is kept for each length of a window that comes along
             options.log_severity_level = 3
             self._session_made = onnxruntime.InferenceSession(str(weights), options, providers=["CPUExecutionProvider"])
@@ -351,7 +351,7 @@ def _query_session(weights: Path, tokens: list[int]) -> tuple[Any, Any]:
 
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.intra_op_num_threads = min(2, _cores())
+    options.intra_op_num_threads = 1
     options.log_severity_level = 3
     kept = []
     for (name, offset), dtype, width in ((_WORD_ROWS, np.int8, DIMENSIONS), (_WORD_SCALES, np.float32, 1)):

@@ -39,7 +39,8 @@ def _lines(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, An
             yield number, line
             continue
         for kind, key in (("entity", "entities"), ("relation", "relations")):
-            for one in line.get(key) or []:
+            listed = line.get(key)
+            for one in listed if isinstance(listed, list) else []:
                 yield number, {**one, "type": kind} if isinstance(one, dict) else {}
 
 

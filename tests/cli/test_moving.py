@@ -121,7 +121,7 @@ def test_a_source_without_notes_ends_with_1(place: Path) -> None:
         (["import", "vault", "--from", "jsonl"], 2, "name the file"),
         (["import", "field/pans.md", "--from", "jsonl"], 1, "is not JSON"),
         (["export", "vault", "--to", "markdown"], 3, "holds something already"),
-        (["export", "field/pans.md", "--to", "jsonl"], 3, "is there already"),
+        (["export", "field/pans.md", "--to", "jsonl"], 3, "lies in the field itself"),
         (["export", "-", "--to", "markdown"], 2, "only lines go to standard output"),
         (["export", "out"], 2, "--to"),
     ],
