@@ -128,7 +128,8 @@ def _whole(raw: bytes) -> list[Any] | None:
 
 def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> Note | None:
     """A line as a note; None, and told, where it has no text."""
-    text_key = next((key for key in _TEXT if isinstance(line.get(key), str)), None)
+    texts = [key for key in _TEXT if isinstance(line.get(key), str)]
+    text_key = next((key for key in texts if line[key].strip()), texts[0] if texts else None)
     if text_key is None:
         gathered.leave("line", place, f"has no text: none of {', '.join(_TEXT)} is a text")
         return None

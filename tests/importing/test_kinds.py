@@ -335,3 +335,10 @@ def test_what_is_not_there_or_not_of_the_kind(tmp_path: Path) -> None:
         bring(tmp_path / "field", tmp_path / "nowhere")
     with pytest.raises(UsageError):
         bring(tmp_path / "field", make(tmp_path / "vault", {"a.md": "x"}), kind="jsonl")
+
+
+def test_an_empty_text_does_not_hide_the_one_that_says_something(tmp_path: Path) -> None:
+    source = make_lines(tmp_path / "k.jsonl", {"id": "2", "text": " ", "memory": "only here"})
+    bring(tmp_path / "field", source)
+    (page,) = pages(tmp_path / "field").values()
+    assert "only here" in page.body
