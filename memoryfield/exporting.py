@@ -76,7 +76,8 @@ def export_jsonl(field: Field, output: str | Path | IO[bytes], *, replace: bool 
             output.write(line)
         return exported
     target = Path(output).resolve()
-    _check_outside(field, target)
+    if names.is_page(target.name) or names.is_index(target.name):
+        _check_outside(field, target)
     if target.exists() and not target.is_file():
         raise RefusedError(f"{str(output)!r} is no file", hint="Name another, or - for standard output.")
     if target.exists() and not replace:

@@ -132,7 +132,7 @@ def test_links_follow_where_a_name_was_taken(tmp_path: Path) -> None:
 def test_nothing_but_files_outside_of_the_field_is_replaced(tmp_path: Path) -> None:
     field = Field.create(tmp_path / "notes")
     page = (tmp_path / "notes" / "index.md").read_bytes()
-    for output in (tmp_path / "notes" / "index.md", tmp_path / "notes" / "new.jsonl", tmp_path):
+    for output in (tmp_path / "notes" / "index.md", tmp_path / "notes" / "new.md", tmp_path):
         with pytest.raises(RefusedError):
             export_jsonl(field, output, replace=True)
     with pytest.raises(RefusedError):

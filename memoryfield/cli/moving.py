@@ -176,8 +176,8 @@ def export(
 
     \b
     Example:
-      $ memoryfield export copy --to markdown
-      $ memoryfield export notes.jsonl --to jsonl
+      $ memoryfield export copy --to markdown -f notes
+      $ memoryfield export notes.jsonl --to jsonl -f notes
     """
     from ..exporting import export_jsonl, export_markdown
 

@@ -111,6 +111,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
     "merge": _beside_an_older_archive,
     "skill": _an_empty_folder,
     "import": _beside_other_notes,
+    "export": _beside_a_field,
 }
 """Where the examples of a command make sense; those of the others do in a field."""
 
