@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .dates import iso_time
-from .errors import MemoryfieldError, PageNotFoundError, SectionNotFoundError
+from .errors import MemoryfieldError, PageNotFoundError, SectionNotFoundError, reason_of
 from .page import Page
 from .sections import Section, sections
 
@@ -162,7 +162,7 @@ class PagesRead(NamedTuple):
             "field": self.field,
             "pages": [page.to_dict(body=body, outline=outline) for page in self.pages],
             "missing": [{"wanted": error.wanted, "suggestions": list(error.suggestions)} for error in self.missing],
-            "failed": [{"wanted": wanted, "reason": _reason(error)} for wanted, error in self.failed],
+            "failed": [{"wanted": wanted, "reason": reason_of(error)} for wanted, error in self.failed],
             "notes": [],
         }
 
@@ -192,7 +192,3 @@ def listed(page: Page) -> dict[str, Any]:
         "updated": page.updated or iso_time(page.mtime_ns)[:19] + "Z",
         "bytes": page.size,
     }
-
-
-def _reason(error: MemoryfieldError | OSError) -> str:
-    return error.message if isinstance(error, MemoryfieldError) else error.strerror or str(error)

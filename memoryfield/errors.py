@@ -39,6 +39,13 @@ class MemoryfieldError(Exception):
         return {"kind": self.kind, "message": self.message, "hint": self.hint, "exit": self.exit_code, **facts}
 
 
+def reason_of(error: BaseException) -> str:
+    """What went wrong, in words: without what to do about it, and without the number of the system's error."""
+    if isinstance(error, MemoryfieldError):
+        return error.message
+    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+
+
 def _plain(fact: Any) -> Any:
     if isinstance(fact, str):
         return fact

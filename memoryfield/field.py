@@ -27,6 +27,7 @@ from .errors import (
     RefusedError,
     SectionNotFoundError,
     UsageError,
+    reason_of,
 )
 from .page import Page, now, with_block_of, with_filled_frontmatter, with_keys
 from .sections import find_section
@@ -145,7 +146,7 @@ class Field:
                 continue
             except OSError as error:
                 if unreadable is not None:
-                    unreadable.append((entry.name, error.strerror or str(error)))
+                    unreadable.append((entry.name, reason_of(error)))
 
     def content_hash(self) -> str:
         """What names the pages and other files, whatever carries them: `mf1:` and hexadecimal digits (A-11).

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..containers.directory import DirectoryContainer
-from ..errors import MemoryfieldError, RefusedError
+from ..errors import MemoryfieldError, RefusedError, reason_of
 from .harnesses import HARNESSES, SHARED, Harness, home, named, project_root, used
 
 NAME = "memoryfield"
@@ -193,7 +193,7 @@ def _tried(change: Callable[[Path], tuple[str, str]], file: Path) -> tuple[str, 
     except MemoryfieldError as error:
         return "failed", str(error)
     except OSError as error:
-        return "failed", error.strerror or str(error)
+        return "failed", reason_of(error)
 
 
 def _write(file: Path) -> tuple[str, str]:

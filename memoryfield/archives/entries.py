@@ -14,6 +14,7 @@ from ..containers.contents import says_something
 from ..containers.limits import Limits
 from ..containers.survey import Item
 from ..containers.unpacking import Source
+from ..errors import reason_of
 
 
 class Unsound(NamedTuple):
@@ -75,7 +76,7 @@ class ReadOnce(ArchiveContainer):
                     if self._is_closing:
                         return
             except OSError as error:
-                self.unsound.append(Unsound(name, error.strerror or str(error)))
+                self.unsound.append(Unsound(name, reason_of(error)))
                 continue
             if is_own and says_something(name):
                 self.hashes[name] = digest.digest()

@@ -19,7 +19,15 @@ from ..containers import Container, Limits, fetch, registering, registry
 from ..containers.contents import content_hash, file_hashes
 from ..containers.folders import cache_folder
 from ..containers.registry import Named
-from ..errors import ArchiveError, FieldNotFoundError, HashMismatchError, MemoryfieldError, RefusedError, UsageError
+from ..errors import (
+    ArchiveError,
+    FieldNotFoundError,
+    HashMismatchError,
+    MemoryfieldError,
+    RefusedError,
+    UsageError,
+    reason_of,
+)
 from ..names import is_page
 from .diff import Diff, compared
 from .matching import Noted, Side
@@ -266,7 +274,7 @@ def _looked_at(named: Named) -> tuple[int, dict[str, bytes]]:
     except OSError as error:
         if not named.sha256:
             raise
-        why = (error.strerror or str(error)).removeprefix("in the archive, ")
+        why = reason_of(error).removeprefix("in the archive, ")
         raise ArchiveError(
             f"the archive of {named.name!r} at {named.shown!r} is damaged: {error.filename} cannot be read ({why})",
             hint="Do not use it; ask for it again.",

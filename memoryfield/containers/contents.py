@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 
 from .. import names
+from ..errors import reason_of
 from .base import Container
 
 
@@ -35,7 +36,7 @@ def files(
         except OSError as error:
             if unread is None:
                 raise
-            unread[name] = error.strerror or str(error)
+            unread[name] = reason_of(error)
         if raw is not None:
             yield name, raw
         if done:

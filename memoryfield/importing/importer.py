@@ -12,7 +12,7 @@ from urllib.parse import quote
 from .. import names
 from ..containers.base import require_writable
 from ..containers.directory import DirectoryContainer
-from ..errors import FieldNotFoundError, RefusedError, UsageError
+from ..errors import FieldNotFoundError, RefusedError, UsageError, reason_of
 from ..field import Field
 from ..page import Page
 from ..validation.links import links as links_in
@@ -249,7 +249,7 @@ class _Import:
         try:
             raw = file.place.read_bytes()
         except OSError as error:
-            self._gathered.leave("file", path, error.strerror or str(error))
+            self._gathered.leave("file", path, reason_of(error))
             return None
         name = self._file_names.name(path, raw)
         if names.is_index(name) or names.is_journal(name) or names.is_debris(name):

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from ..dates import iso_time
+from ..errors import reason_of
 from ..page import Page
 from ..validation.links import without_code
 from . import keys as words
@@ -133,7 +134,7 @@ def _raw(file: SourceFile, path: str, gathered: Gathered) -> bytes | None:
         gathered.leave("note", path, f"is not UTF-8{where}; save it as UTF-8, and import it again")
         return None
     except OSError as error:
-        gathered.leave("note", path, error.strerror or str(error))
+        gathered.leave("note", path, reason_of(error))
         return None
     return raw.removeprefix(codecs.BOM_UTF8)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..containers.folders import is_regular
+from ..errors import reason_of
 from .items import Gathered, SourceFile, readable
 
 _SKIPPED = frozenset({"node_modules", "__pycache__"})
@@ -50,7 +51,7 @@ def _below(
         with os.scandir(folder) as listing:
             items = sorted(listing, key=lambda item: item.name)
     except OSError as error:
-        gathered.leave("folder", readable(path) or ".", error.strerror or str(error))
+        gathered.leave("folder", readable(path) or ".", reason_of(error))
         return
     for item in items:
         here = f"{path}/{item.name}" if path else item.name

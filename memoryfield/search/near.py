@@ -23,7 +23,7 @@ import apsw
 from ..answers import Similar
 from ..containers import Container
 from ..embedders import DEFAULT_MODEL, Embedder, Vector, dimensions_of
-from ..errors import EmbedderError, EmbedderUnavailableError, MemoryfieldError
+from ..errors import EmbedderError, EmbedderUnavailableError, MemoryfieldError, reason_of
 from ..index.files import embedder_of, index_files, open_index
 from ..index.schema import TOKENIZER, words
 from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
@@ -101,7 +101,7 @@ class Nearness:
                 if store:
                     store.close()
         except _UNUSABLE as error:
-            self.notes.append(f"whether other pages say the same could not be seen: {_reason(error)}")
+            self.notes.append(f"whether other pages say the same could not be seen: {reason_of(error)}")
             return []
 
     def look_again(self) -> list[Similar]:
@@ -131,7 +131,7 @@ class Nearness:
             try:
                 compare(others)
             except _UNUSABLE as error:
-                self.notes.append(f"compared with other pages by words alone: {_reason(error)}")
+                self.notes.append(f"compared with other pages by words alone: {reason_of(error)}")
         near = sorted((other for other in others if other.is_near), key=lambda other: (-other.score, other.filename))
         return [other.similar(self._container.name) for other in near[:MOST]]
 
@@ -331,7 +331,3 @@ def _cosine(one: Vector, other: Vector) -> float:
     """Of two unit vectors, floored at 0."""
     first, second = (struct.unpack(f"<{len(vector) // 4}f", vector) for vector in (one, other))
     return min(1.0, max(0.0, float(sum(map(mul, first, second)))))
-
-
-def _reason(error: BaseException) -> str:
-    return error.message if isinstance(error, MemoryfieldError) else str(error)

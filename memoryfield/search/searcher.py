@@ -15,7 +15,7 @@ import apsw
 
 from ..containers import DEFAULT_LIMITS, Container, Limits, open_container, place_of
 from ..embedders import find_embedder
-from ..errors import MemoryfieldError, UsageError
+from ..errors import MemoryfieldError, UsageError, reason_of
 from ..index.files import has_embedder
 from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
 from .ask import Ask, Options, Query, read_options, read_query
@@ -222,7 +222,7 @@ class Searcher:
                 broken.append((field.name, error))
         _check_any_left(bool(rankings), broken)
         several = len(rankings) + len(broken) > 1
-        notes = [f"{name} was not searched: {_told(error)}" for name, error in broken]
+        notes = [f"{name} was not searched: {reason_of(error)}" for name, error in broken]
         scored = [(page, field, found) for field, found in rankings for page in found.pages]
         scored.sort(key=lambda item: -item[0].score)  # stable: fields in the order given
         hits: list[Hit] = []
@@ -471,12 +471,5 @@ def _check_any_left(left: bool, broken: Sequence[tuple[str, Exception]]) -> None
         return
     if len(broken) == 1:
         raise broken[0][1]
-    told = "; ".join(f"{name}: {_told(error)}" for name, error in broken)
+    told = "; ".join(f"{name}: {reason_of(error)}" for name, error in broken)
     raise MemoryfieldError(f"none of the {len(broken)} fields can be searched: {told}")
-
-
-def _told(error: Exception) -> str:
-    """What is wrong, without what to do about it: the others were searched."""
-    if isinstance(error, MemoryfieldError):
-        return error.message
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)

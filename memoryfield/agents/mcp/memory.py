@@ -17,7 +17,7 @@ import apsw
 
 from ...answers import PagesRead, answer, listed
 from ...containers import DEFAULT_LIMITS, Entry, Limits
-from ...errors import MemoryfieldError, PageNotFoundError, ReadOnlyError, UsageError
+from ...errors import MemoryfieldError, PageNotFoundError, ReadOnlyError, UsageError, reason_of
 from ...field import Field
 from ...search.ask import Options
 from ...search.searcher import Searcher
@@ -262,7 +262,7 @@ class Memory:
 
 def explained(error: MemoryfieldError | OSError) -> str:
     """What went wrong and what to do, in the words of whoever calls tools, and not commands."""
-    return (error.strerror or str(error)) if isinstance(error, OSError) else _in_tools(str(error))
+    return reason_of(error) if isinstance(error, OSError) else _in_tools(str(error))
 
 
 def _in_tools(text: str) -> str:
