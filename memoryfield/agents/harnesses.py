@@ -8,12 +8,24 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..errors import UsageError
 
+SCOPES = ("project", "user")
 SHARED = ".agents/skills"
 """The folder that most harnesses read besides their own, in a project and in the home folder."""
+
+
+class Named(Protocol):
+    """What has the name of a harness."""
+
+    @property
+    def name(self) -> str:
+        """As `--agent` has it."""
+
+
+H = TypeVar("H", bound=Named)
 
 
 class Place(NamedTuple):
@@ -27,10 +39,13 @@ class Place(NamedTuple):
         """Where that is now.
 
         Raises:
-            UsageError: there is no home folder.
+            UsageError: there is no home folder, or the variable names that of nobody.
         """
-        base = os.environ.get(self.variable, "") if self.variable else ""
-        return (Path(base).expanduser().absolute() if base else home() / self.default) / self.rest
+        base = os.environ.get(self.variable, "").strip() if self.variable else ""
+        try:
+            return (Path(base).expanduser().absolute() if base else home() / self.default) / self.rest
+        except RuntimeError:
+            raise UsageError(f"{self.variable} is {base!r}, and there is no such user", hint="Set it anew.") from None
 
 
 class Harness(NamedTuple):
@@ -130,13 +145,13 @@ def project_root(start: Path) -> Path:
     return start
 
 
-def named(names: Sequence[str]) -> list[Harness]:
-    """The harnesses of these names, each once.
+def named(names: Sequence[str], harnesses: Sequence[H]) -> list[H]:
+    """Those of the harnesses that have these names, each once.
 
     Raises:
         UsageError: one is not known.
     """
-    known = {harness.name: harness for harness in HARNESSES}
+    known = {harness.name: harness for harness in harnesses}
     for name in names:
         if name not in known:
             raise UsageError(f"no agent {name!r} is known", hint=f"They are {', '.join(known)}.")

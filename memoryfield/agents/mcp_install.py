@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..containers import is_name
-from ..errors import RefusedError, UsageError
+from ..errors import RefusedError
 from . import jsonc
+from .harnesses import SCOPES, Place, named
 
 NAME = "memoryfield"
-SCOPES = ("project", "user")
 
 Path_ = tuple[str, ...]
 
@@ -71,16 +71,6 @@ def _opencode(words: list[str]) -> dict[str, Any]:
     return {"type": "local", "command": words}
 
 
-def _under(variable: str, otherwise: str, rest: str) -> Callable[[], Path]:
-    """A file in the folder that a variable names, else in one of the home folder."""
-
-    def path() -> Path:
-        base = os.environ.get(variable, "").strip() if variable else ""
-        return (Path(base).expanduser().absolute() if base else _home() / otherwise) / rest
-
-    return path
-
-
 def _beside(rest: str) -> Callable[[Path], Path]:
     return lambda root: root / rest
 
@@ -98,7 +88,7 @@ HARNESSES = (
     Harness(
         "claude-code",
         _beside(".mcp.json"),
-        _under("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+        Place("CLAUDE_CONFIG_DIR", "", ".claude.json").path,
         (_SERVERS, _SERVERS),
         (_stdio, _stdio),
     ),
@@ -106,7 +96,7 @@ HARNESSES = (
     Harness(
         "codex",
         _beside(".codex/config.toml"),
-        _under("CODEX_HOME", ".codex", "config.toml"),
+        Place("CODEX_HOME", ".codex", "config.toml").path,
         (("mcp_servers",), ("mcp_servers",)),
         (_plain, _plain),
     ),
@@ -114,7 +104,7 @@ HARNESSES = (
     Harness(
         "cursor",
         _beside(".cursor/mcp.json"),
-        _under("", ".cursor", "mcp.json"),
+        Place("", ".cursor", "mcp.json").path,
         (_SERVERS, _SERVERS),
         (_stdio, _stdio),
         "${workspaceFolder}",
@@ -124,7 +114,7 @@ HARNESSES = (
     Harness(
         "copilot",
         _beside(".vscode/mcp.json"),
-        _under("COPILOT_HOME", ".copilot", "mcp-config.json"),
+        Place("COPILOT_HOME", ".copilot", "mcp-config.json").path,
         (("servers",), _SERVERS),
         (_stdio, _copilot),
         "${workspaceFolder}",
@@ -133,7 +123,7 @@ HARNESSES = (
     Harness(
         "gemini",
         _beside(".gemini/settings.json"),
-        _under("GEMINI_CLI_HOME", "", ".gemini/settings.json"),
+        Place("GEMINI_CLI_HOME", "", ".gemini/settings.json").path,
         (_SERVERS, _SERVERS),
         (_plain, _plain),
     ),
@@ -142,7 +132,7 @@ HARNESSES = (
     Harness(
         "opencode",
         lambda root: _opencode_file([root, root / ".opencode"]),
-        lambda: _opencode_file([_under("XDG_CONFIG_HOME", ".config", "opencode")()]),
+        lambda: _opencode_file([Place("XDG_CONFIG_HOME", ".config", "opencode").path()]),
         (("mcp", "servers"), ("mcp", "servers")),
         (_opencode, _opencode),
     ),
@@ -168,7 +158,7 @@ def install(
     for field in fields:
         open_container(field).close()  # a server that cannot start is of no use
     found: list[Installed] = []
-    for harness in _named(agents):
+    for harness in named(agents, HARNESSES):
         words = [*_command(scope), "mcp"]
         for field in fields:
             words += ["-f", _location(field, scope, root, harness.here)]
@@ -186,7 +176,7 @@ def install(
 def uninstall(agents: Sequence[str], scope: str, root: Path) -> list[Installed]:
     """Take the server out of configurations. Raises what `install` does."""
     found: list[Installed] = []
-    for harness in _named(agents):
+    for harness in named(agents, HARNESSES):
         file = _File(_path(harness, scope, root))
         for keys in _all_keys(harness, scope):
             file.remove((*keys, NAME))
@@ -320,21 +310,6 @@ def _without_toml(text: str, keys: Path_) -> str:
     if len(owners) > 1 and not owners[-1]:
         del owners[-2][keys[-2]]
     return tomlkit.dumps(document)
-
-
-def _named(agents: Sequence[str]) -> list[Harness]:
-    known = {harness.name: harness for harness in HARNESSES}
-    for name in agents:
-        if name not in known:
-            raise UsageError(f"no agent {name!r} is known", hint=f"They are {', '.join(known)}.")
-    return [known[name] for name in dict.fromkeys(agents)]
-
-
-def _home() -> Path:
-    try:
-        return Path.home()
-    except RuntimeError:
-        raise UsageError("your home folder is not known", hint="Set HOME, or use --project.") from None
 
 
 def _path(harness: Harness, scope: str, root: Path) -> Path:

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 from ..containers.directory import DirectoryContainer
 from ..errors import MemoryfieldError, RefusedError, reason_of
-from .harnesses import HARNESSES, SHARED, Harness, home, named, project_root, used
+from .harnesses import HARNESSES, SCOPES, SHARED, Harness, home, named, project_root, used
 
 NAME = "memoryfield"
 """The skill's name, which is that of its folder."""
 FILE = "SKILL.md"
-SCOPES = ("project", "user")
 
 _STAMP = re.compile(rb'^  memoryfield-skill: "([0-9a-f]*)"$', re.MULTILINE)
 
@@ -104,7 +103,7 @@ def install(agents: Sequence[str] = (), scope: str = "user", start: Path | None 
         UsageError: a name is not known, or there is no home folder.
     """
     root = project_root(start or Path())
-    chosen, notes = (named(agents), []) if agents else _chosen(scope, root)
+    chosen, notes = (named(agents, HARNESSES), []) if agents else _chosen(scope, root)
     return Report(scope, _each(chosen, scope, root, _write), notes)
 
 
@@ -115,7 +114,7 @@ def uninstall(agents: Sequence[str] = (), scope: str = "user", start: Path | Non
         UsageError: a name is not known, or there is no home folder.
     """
     root = project_root(start or Path())
-    chosen = named(agents) if agents else HARNESSES
+    chosen = named(agents, HARNESSES) if agents else HARNESSES
     placed = _each(chosen, scope, root, _remove)
     if not agents:
         placed = [one for one in placed if one.result != State.ABSENT]

@@ -11,7 +11,7 @@ import pytest
 
 from memoryfield.agents import skill
 
-from ..cli.support import Run, forked
+from ..cli.support import Run, forked, make_kitchen
 
 FILE = "memoryfield/SKILL.md"
 FOLDERS = {
@@ -352,3 +352,19 @@ def test_a_repository_on_github_is_not_taken_for_one_with_copilot(ann: Person) -
     (ann.project / ".agents/skills").rmdir()
     (ann.project / ".agents").rmdir()
     assert results(ann.run("install", "--project", "--json")) == {"copilot": "installed"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "arguments"),
+    [
+        ("CLAUDE_CONFIG_DIR", ["skill", "install", "--agent", "claude-code"]),
+        ("CLAUDE_CONFIG_DIR", ["mcp", "install", "--agent", "claude-code", "-f", "kitchen"]),
+        ("CODEX_HOME", ["mcp", "install", "--agent", "codex", "-f", "kitchen"]),
+    ],
+)
+def test_a_variable_that_names_nobodys_home_is_told(tmp_path: Path, variable: str, arguments: list[str]) -> None:
+    make_kitchen(tmp_path / "kitchen")
+    run = forked(*arguments, cwd=tmp_path, env={variable: "~nobody-of-this-name/x", "HOME": str(tmp_path / "home")})
+    assert (run.code, run.out) == (2, "")
+    assert f"{variable} is '~nobody-of-this-name/x'" in run.err
+    assert not (tmp_path / "home").exists()

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from ...specification import shape
 
-READS = ("search", "read", "list")
 WRITES = ("write", "delete")
 
 
