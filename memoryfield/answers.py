@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .dates import iso_time
+from .dates import second_of
 from .errors import MemoryfieldError, PageNotFoundError, SectionNotFoundError, reason_of
 from .page import Page
 from .sections import Section, sections
@@ -189,6 +189,6 @@ def listed(page: Page) -> dict[str, Any]:
         "summary": page.summary,
         "uuid": page.uuid,
         "created": page.created,
-        "updated": page.updated or iso_time(page.mtime_ns)[:19] + "Z",
+        "updated": page.updated or second_of(page.mtime_ns),
         "bytes": page.size,
     }

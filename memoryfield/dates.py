@@ -50,6 +50,11 @@ def iso_time(moment_ns: int) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def second_of(moment_ns: int) -> str:
+    """A moment as pages write it: RFC 3339, UTC, to the second."""
+    return iso_time(moment_ns)[:19] + "Z"
+
+
 def span_of(text: str) -> float | None:
     """Seconds in a span such as `90d`, `12h`, `2 weeks` or `1y`; None for what is none."""
     match = _SPAN.fullmatch(text.strip())

@@ -6,7 +6,6 @@ that name, and load them only when they are called.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
@@ -340,8 +339,7 @@ class Field:
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""
         taken = {entry.name for entry in self.entries()}
-        numbered = (f"{names.stem(name)}-{number}{names.PAGE_SUFFIX}" for number in count(2))
-        return next(candidate for candidate in numbered if candidate not in taken)
+        return next(free for free in names.alternatives(names.stem(name)) if free not in taken)
 
     def rewrite(self, name: str, before: Page, raw: bytes) -> Written:
         """Store an edited page; `updated` changes only if the text did.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import count
 
 PAGE_SUFFIX = ".md"
 INDEX_SUFFIX = ".sqlite3"
@@ -12,6 +14,9 @@ SIDECAR_SUFFIX = ".sha256"
 """Of the file beside an archive that tells its sha256."""
 MAX_PAGE_BYTES = 8192
 """The size within which a page should stay; an embedder reads no further."""
+
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+"""The form of what names a page whatever it is called, as a pattern."""
 
 _LEGAL_STEM = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 # Of ten thousand names, nearly all match this, and need no closer look.
@@ -55,6 +60,12 @@ def is_legal_page_name(name: str) -> bool:
 def is_field_name(text: str) -> bool:
     """Whether a field can be called this: letters as in the stem of a page, so that it cannot be taken for a path."""
     return _LEGAL_STEM.fullmatch(text) is not None and len(text) <= _MAX_STEM
+
+
+def alternatives(stem: str, suffix: str = PAGE_SUFFIX) -> Iterator[str]:
+    """Names for a file that is to be called like this, best first: `stem.md`, `stem-2.md`, `stem-3.md`, and so on."""
+    yield stem + suffix
+    yield from (f"{stem}-{number}{suffix}" for number in count(2))
 
 
 def stem(name: str) -> str:

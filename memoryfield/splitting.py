@@ -6,8 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from itertools import accumulate, chain, count, pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
@@ -15,7 +14,7 @@ from uuid import UUID, uuid4, uuid5
 from . import names
 from .containers import Container
 from .containers.base import require_writable
-from .containers.directory import DirectoryContainer
+from .containers.directory import changing
 from .errors import RefusedError
 from .field import Field, check_match
 from .frontmatter import newline_of
@@ -26,13 +25,13 @@ from .sections import anchor as anchor_of
 from .sections import sections
 
 if TYPE_CHECKING:
-    from .containers.journal import Changes
+    pass
 
 SMALL = 4
 """A section under this part of what fits is not a page of its own, if it fits on that of its neighbour."""
 MAX_TRIES = 12
 _MAX_TITLE = 120
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(names.UUID)
 _FIRST_ONLY = frozenset(
     ("title", "summary", "uuid", "created", "updated", "supersedes", "alias", "aliases", "id", "slug", "permalink")
 )
@@ -99,7 +98,15 @@ def splitting(
         if over <= 0:
             break
         budget -= over
-    return made
+    return made._replace(parts=[_explained(part, limit) for part in made.parts])
+
+
+def _explained(part: Part, limit: int) -> Part:
+    """A part that says so if it is over the limit."""
+    if len(part.raw) <= limit or part.note:
+        return part
+    note = f"{part.name} is {len(part.raw):,} bytes: its frontmatter and the parts' titles leave too little room"
+    return part._replace(note=note)
 
 
 def _check(page: Page) -> None:
@@ -159,7 +166,7 @@ def split_page(field: Field, wanted: str, *, if_match: str = "", dry_run: bool =
     container = field.container
     if not dry_run:
         require_writable(container)
-    with nullcontext() if dry_run else _changing(container) as changes:
+    with changing(container, dry_run=dry_run) as changes:
         page = field.read(wanted)
         check_match(page.filename, page, if_match)
         if page.size <= names.MAX_PAGE_BYTES:
@@ -180,11 +187,6 @@ def split_page(field: Field, wanted: str, *, if_match: str = "", dry_run: bool =
             for other, raw in following:
                 changes.put(other.filename, raw, before=other.sha256)
     return Split(field.name, page.filename, made.parts, [one.filename for one, _ in following], not dry_run, notes)
-
-
-def _changing(container: Container) -> AbstractContextManager[Changes]:
-    assert isinstance(container, DirectoryContainer)  # nothing else is writable
-    return container.change_many()
 
 
 def _is_link(container: Container, name: str) -> bool:
@@ -292,8 +294,7 @@ class _Parts:
         used = {names.folded(name) for name in (self.page.filename, *taken)}
         for piece in self.pieces[1:]:
             stem = names.slug(f"{names.stem(self.page.filename)} {_heading(self.found, piece.start)}")
-            candidates = chain([stem], (f"{stem}-{number}" for number in count(2)))
-            name = next(full for one in candidates if (full := one + names.PAGE_SUFFIX) not in used)
+            name = next(name for name in names.alternatives(stem) if name not in used)
             used.add(name)
             yield name
 
@@ -370,21 +371,18 @@ def with_moved_anchors(text: str, old: str, anchors: Mapping[str, tuple[str, str
         anchors: where each of its anchors is.
         part: the name of the page that has the text, if it is one of the parts: `#anchor` is followed, too.
     """
-    from .validation.links import links
+    from .validation.links import Link, with_targets
 
-    pieces: list[str] = []
-    done = 0
-    for link in links(text):
+    def target(link: Link) -> str | None:
         path, _, anchor = link.target.partition("#")
         if not anchor or not (link.page == old or (part and not path)):
-            continue
+            return None
         place = anchors.get(anchor) or anchors.get(anchor_of(anchor))
         if place is None or (place[0] == (link.page or part) and place[1] in (anchor, anchor_of(anchor))):
-            continue
-        target = f"#{place[1]}" if place[0] == part else "#".join(place)
-        pieces += (text[done : link.start], quote(target, safe="#-._~"))
-        done = link.end
-    return "".join(pieces) + text[done:]
+            return None
+        return quote(f"#{place[1]}" if place[0] == part else "#".join(place), safe="#-._~")
+
+    return with_targets(text, target)
 
 
 def _titles(page: Page, found: Outline, pieces: list[Piece]) -> Iterator[str]:

@@ -253,6 +253,12 @@ def test_nothing_is_lost(blocks: list[tuple[str, str]], limit: int) -> None:
     assert b"".join(part.raw for part in parts).count(b"[r]: ") >= text.count("[r]: ")
 
 
+def test_titles_that_leave_too_little_room_are_told() -> None:
+    parts = split_text(page(f"# Title\n{'x' * 300}\nSection\n---\nOne paragraph\nof three\nlines.\n"), limit=400)
+    assert "too little room" in "".join(part.note for part in parts)
+    assert all(len(part.raw) <= 400 or part.note for part in parts)
+
+
 def plain(line: str) -> str:
     """A line without the part that a link's anchor was given."""
     return re.sub(r"\((?:woks[a-z0-9-]*\.md)?#", "(#", line)

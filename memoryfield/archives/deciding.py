@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 from .. import names
@@ -433,8 +433,8 @@ class _Decider:
         own = names.folded(stem + suffix)
         if own not in self._names and own not in self._here:
             return stem + suffix
-        numbered = (f"{stem}-{number}{suffix}" for number in count(2))
-        found = next(candidate for candidate in numbered if names.folded(candidate) not in self._listed)
+        others = islice(names.alternatives(stem, suffix), 1, None)
+        found = next(candidate for candidate in others if names.folded(candidate) not in self._listed)
         self._listed.add(names.folded(found))
         return found
 

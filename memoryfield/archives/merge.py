@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import os
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from .. import names
 from ..containers import Container
 from ..containers.base import require_writable
 from ..containers.contents import counting, total
-from ..containers.directory import DirectoryContainer
+from ..containers.directory import DirectoryContainer, changing
 from ..errors import FieldNotFoundError, UsageError
 from ..field import Field, container_of
 from ..page import Page, with_keys
@@ -106,7 +105,7 @@ def merge(
         require_writable(ours)
     _check(ours, theirs, before)
     merged = Merged(field.name, theirs.name)
-    with nullcontext() if dry_run else _changing(ours) as changes:
+    with changing(ours, dry_run=dry_run) as changes:
         decision, here, there = _decided(ours, theirs, before, resolve, progress)
         _respell(decision.steps, here)
         _report(decision, there, merged)
@@ -116,11 +115,6 @@ def merge(
     if merged.written:
         merged.notes += _follow(ours, merged)
     return merged
-
-
-def _changing(container: Container) -> Any:
-    assert isinstance(container, DirectoryContainer)  # nothing else is writable
-    return container.change_many()
 
 
 def _check(ours: Container, theirs: Container, base: Container | None) -> None:

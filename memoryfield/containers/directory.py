@@ -10,13 +10,24 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
 from ..errors import FieldNotFoundError, ReadOnlyError
 from ..names import is_debris, is_page, plain_name_fault, plainly_a_page
-from .base import FOLDER, LINK_OUT, NOT_ALLOWED, Entry, Skipped, check_plain, digest, digest_line, say_where
+from .base import (
+    FOLDER,
+    LINK_OUT,
+    NOT_ALLOWED,
+    Container,
+    Entry,
+    Skipped,
+    check_plain,
+    digest,
+    digest_line,
+    say_where,
+)
 from .journal import Changes, flush_folder, is_begun, is_decided, new_file, settle
 
 MANY = 20_000
@@ -325,6 +336,14 @@ class DirectoryContainer:
 
     def close(self) -> None:
         """Nothing is kept open."""
+
+
+def changing(container: Container, *, dry_run: bool = False) -> AbstractContextManager[Changes | None]:
+    """`change_many` of a container that can be written; of a dry run, no changes and no lock."""
+    if dry_run:
+        return nullcontext()
+    assert isinstance(container, DirectoryContainer)  # nothing else is writable
+    return container.change_many()
 
 
 @contextmanager

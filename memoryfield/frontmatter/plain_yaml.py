@@ -7,17 +7,18 @@ nothing that it would not say.
 import re
 from functools import cache
 
+from ..names import UUID
+
 _BEYOND_ASCII = r"\xa1-\xac\xae-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff"
 """Without the spaces and line ends of other scripts, and without what YAML refuses."""
 _TEXT = rf'"[\x20\x21\x23-\x5b\x5d-\x7e{_BEYOND_ASCII}]*"'
 _IN_WORDS = rf"A-Za-z0-9_()/.'?!;+=%~{_BEYOND_ASCII}-"
 _WORDS = rf"[A-Za-z][{_IN_WORDS}]*(?:,? [{_IN_WORDS}]+)*+"
 _URL = r"https?://[A-Za-z0-9_.~/?=&%+-]+"
-_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ITEM = r"[A-Za-z][A-Za-z0-9_.-]*"
 _LIST = rf"\[{_ITEM}(?:, {_ITEM})*+\]"
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]*"
-_VALUE = rf"{_TEXT}|{_URL}|{_WORDS}|{_UUID}|{_LIST}"
+_VALUE = rf"{_TEXT}|{_URL}|{_WORDS}|{UUID}|{_LIST}"
 NOT_TEXT = frozenset("y n yes no on off true false null".split())
 """Words that YAML 1.1 takes for something else, in lowercase."""
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ..names import UUID
 from .blocks import Block, find_block, newline_of
 from .plain_yaml import NOT_TEXT
 from .reading import key_places, read_block
@@ -130,9 +131,7 @@ def _scalar(value: str | list[str], in_flow: bool) -> str:
     return _export({"key": value}).split(":", 1)[1].strip(" \n")
 
 
-_PLAIN = re.compile(
-    r"[A-Za-z][A-Za-z0-9()/._-]*+(?: [A-Za-z0-9()/._-]++)*+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-)
+_PLAIN = re.compile(rf"[A-Za-z][A-Za-z0-9()/._-]*+(?: [A-Za-z0-9()/._-]++)*+|{UUID}")
 _QUOTED_DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from .. import names
 from ..containers.base import require_writable
-from ..containers.directory import DirectoryContainer
+from ..containers.directory import changing
 from ..errors import FieldNotFoundError, RefusedError, UsageError, reason_of
 from ..field import Field
 from ..page import Page
-from ..validation.links import links as links_in
+from ..validation.links import Link, with_targets
 from . import detect, naming
 from . import keys as words
 from .composing import Mark, composed, is_edited, mark_of, marked
@@ -71,7 +70,7 @@ def import_source(
     imported = Imported(field.name, str(source), kind, label)
     gathered = Gathered()
     import_module(f".{_MODULES[kind]}", __package__).read(place, label, gathered, beside=field.location.resolve())
-    with nullcontext() if dry_run else _changing(field) as changes:
+    with changing(field.container, dry_run=dry_run) as changes:
         work = _Import(field, gathered, imported, changes, replace=replace)
         work.plan(folders, progress)
         if changes is not None:
@@ -92,11 +91,6 @@ def _checked(field: Field, source: Path, kind: str) -> str:
     if kind in detect.IN_FILES and source.is_dir():
         raise UsageError(f"{str(source)!r} is a folder; of {kind}, name the file")
     return kind
-
-
-def _changing(field: Field) -> Any:
-    assert isinstance(field.container, DirectoryContainer)  # nothing else is writable
-    return field.container.change_many()
 
 
 class _Made(NamedTuple):
@@ -311,13 +305,14 @@ def _is_same(stored: Page, raw: bytes) -> bool:
 
 def _with_links(raw: bytes, final: dict[str, str], anchors: dict[tuple[str, str], tuple[str, str]]) -> bytes:
     """A page with its links to pages that were split leading to the right part, by the name that it has here."""
-    text = raw.decode("utf-8")
-    for link in reversed(list(links_in(text))):
+
+    def target(link: Link) -> str | None:
         name, _, fragment = link.target.partition("#")
         if link.page is None:
-            continue
+            return None
         page, anchor = anchors.get((name, fragment), (final.get(name, name), fragment))
-        if (page, anchor) != (name, fragment):
-            written = page + (f"#{quote(anchor, safe='-_')}" if anchor else "")
-            text = text[: link.start] + written + text[link.end :]
-    return text.encode("utf-8")
+        if (page, anchor) == (name, fragment):
+            return None
+        return page + (f"#{quote(anchor, safe='-_')}" if anchor else "")
+
+    return with_targets(raw.decode("utf-8"), target).encode("utf-8")

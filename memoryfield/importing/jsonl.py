@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ..frontmatter.safe_yaml import YamlError, plain_mapping
+from ..names import UUID
 from ..page import Page
 from . import keys as words
 from .items import Gathered, Note, digest_of
@@ -64,10 +65,10 @@ def read(source: Path, label: str, gathered: Gathered, beside: Path | None = Non
 
 def times_of(source: Path) -> tuple[str, str]:
     """When a file was made and last changed, as pages write it."""
-    from ..dates import iso_time
+    from ..dates import second_of
 
     file = single_file(source)
-    return iso_time(file.birth_ns)[:19] + "Z", iso_time(file.mtime_ns)[:19] + "Z"
+    return second_of(file.birth_ns), second_of(file.mtime_ns)
 
 
 def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -79,26 +80,29 @@ def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, 
     raw = source.read_bytes().removeprefix(b"\xef\xbb\xbf")
     if b"\\ud" in raw.lower():
         raw = b"\n".join(_without_lone_surrogates(line) for line in raw.split(b"\n"))
-    whole = _whole(raw)
-    if whole is not None:
-        for number, value in enumerate(whole, 1):
-            if isinstance(value, dict):
-                yield number, value
-            else:
-                gathered.leave("line", f"{source.name}:{number}", "is no JSON object")
-        return
-    for number, line in enumerate(raw.split(b"\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            gathered.leave("line", f"{source.name}:{number}", "is not JSON")
-            continue
+    for number, value in _values(raw):
         if isinstance(value, dict):
             yield number, value
         else:
-            gathered.leave("line", f"{source.name}:{number}", "is no JSON object")
+            fault = "is not JSON" if value is _BROKEN else "is no JSON object"
+            gathered.leave("line", f"{source.name}:{number}", fault)
+
+
+_BROKEN = object()
+
+
+def _values(raw: bytes) -> Iterator[tuple[int, Any]]:
+    """What a file holds, numbered from 1: the items of an array, else a value for each line that is not blank."""
+    whole = _whole(raw)
+    if whole is not None:
+        yield from enumerate(whole, 1)
+        return
+    for number, line in enumerate(raw.split(b"\n"), 1):
+        if line.strip():
+            try:
+                yield number, json.loads(line)
+            except (ValueError, RecursionError):
+                yield number, _BROKEN
 
 
 def _without_lone_surrogates(line: bytes) -> bytes:
@@ -205,7 +209,7 @@ def _id_of(line: dict[str, Any]) -> str:
 def _identity(line: dict[str, Any], keys: dict[str, Any], label: str, text: str, filename: str) -> str:
     """What the uuid is derived from: an id that is unique in itself, else one of this file, else the text."""
     made = _id_of(line)
-    if re.fullmatch(r"(?:[a-z]+-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", made):
+    if re.fullmatch(rf"(?:[a-z]+-)?{UUID}", made):
         return made
     return f"{label}#{made or digest_of(text.encode('utf-8'))}"
 

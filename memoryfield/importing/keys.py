@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..dates import iso_time, moment_of
+from ..dates import moment_of, second_of
 
 _CREATED = (
     "created createdat datecreated createddate creationdate createdtime createtime date "
@@ -74,12 +74,12 @@ def moment_text(value: Any) -> str:
     moment = moment_of(text)
     if moment is None:
         moment = _of_words(text)
-    return "" if moment is None else iso_time(moment)[:19] + "Z"
+    return "" if moment is None else second_of(moment)
 
 
 def _of_number(number: float) -> str:
     seconds = number / 1000 if abs(number) >= _MILLISECONDS else number
-    return iso_time(int(seconds) * 10**9)[:19] + "Z" if 10**8 <= seconds < 10**10 else ""
+    return second_of(int(seconds) * 10**9) if 10**8 <= seconds < 10**10 else ""
 
 
 def _of_words(text: str) -> int | None:
@@ -121,9 +121,3 @@ def added(present: Iterable[str], more: Iterable[str]) -> list[str]:
             seen.add(one.casefold())
             new.append(one)
     return new
-
-
-def key_like(keys: Mapping[str, Any], *wanted: str) -> str | None:
-    """The first of these keys that is there, whatever its case."""
-    lower = {str(key).lower(): str(key) for key in keys}
-    return next((lower[name] for name in wanted if name in lower), None)

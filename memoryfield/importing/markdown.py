@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from ..dates import iso_time
+from ..dates import second_of
 from ..errors import reason_of
 from ..page import Page
 from ..validation.links import without_code
@@ -99,7 +99,7 @@ def note_of(file: SourceFile, label: str, gathered: Gathered, *, kind: str, logs
         digest=digest_of(raw),
         folders=tuple(posixpath.dirname(path).split("/")) if "/" in path else (),
         head=page if page.has_frontmatter and page.frontmatter_is_valid else None,
-        file_times=(iso_time(file.birth_ns)[:19] + "Z", iso_time(file.mtime_ns)[:19] + "Z"),
+        file_times=(second_of(file.birth_ns), second_of(file.mtime_ns)),
     )
     if logseq:
         _read_logseq(note)

@@ -28,8 +28,11 @@ def read(source: Path, label: str, gathered: Gathered, beside: Path | None = Non
         else:
             gathered.leave("line", f"{source.name}:{number}", "is neither an entity with a name nor a relation")
     outgoing = _outgoing(entities, relations, source.name, gathered)
+    times = times_of(source)
     for name, entity in entities.items():
-        gathered.notes.append(_note(name, entity, outgoing.get(name, []), source, label, gathered))
+        note = _note(name, entity, outgoing.get(name, []), source, label, gathered)
+        note.file_times = times
+        gathered.notes.append(note)
 
 
 def _lines(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -110,6 +113,5 @@ def _note(
         keys=keys,
         digest=digest_of(repr((entity, relations)).encode("utf-8", "replace")),
         tags=[kind] if isinstance(kind, str) and kind else [],
-        file_times=times_of(source),
         given_dates=(created, updated or created),
     )

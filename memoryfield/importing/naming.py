@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable, Iterable
-from itertools import count
 
 from .. import names
 from ..names import folded
@@ -15,7 +14,7 @@ NAMESPACE = uuid.UUID("4541aa1e-439d-51b2-8566-b79e074305a1")
 """Of the uuids that are made (UUIDv5, RFC 9562), itself made of `memoryfield:import` in the namespace of URLs.
 What is hashed in it is the kind, a colon, and the note's identity. Every tree of Markdown counts as `markdown`: what
 a folder is taken for may change as it grows."""
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(names.UUID)
 
 
 def uuid_of(kind: str, identity: str) -> str:
@@ -58,15 +57,14 @@ class PageNames:
         """The first wish that is free, else the last one numbered from 2."""
         stem = ""
         for stem in wishes:
-            if self._take(stem):
+            if self._take(stem + names.PAGE_SUFFIX):
                 return stem + names.PAGE_SUFFIX
-        return next(f"{stem}-{number}{names.PAGE_SUFFIX}" for number in count(2) if self._take(f"{stem}-{number}"))
+        return next(name for name in names.alternatives(stem) if self._take(name))
 
-    def _take(self, stem: str) -> bool:
-        name = folded(stem + names.PAGE_SUFFIX)
-        if name in self._taken:
+    def _take(self, name: str) -> bool:
+        if folded(name) in self._taken:
             return False
-        self._taken.add(name)
+        self._taken.add(folded(name))
         return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, count
+from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -89,8 +89,7 @@ def _new_names(container: Container, entries: Sequence[Entry], keep: frozenset[s
     for name, stem in sorted(
         wanted.items(), key=lambda item: (not _is_same(item[0], item[1] + names.PAGE_SUFFIX), item[0])
     ):
-        candidates = chain([stem], (f"{stem}-{number}" for number in count(2)))
-        free = (full for full in (candidate + names.PAGE_SUFFIX for candidate in candidates) if full not in taken)
+        free = (full for full in names.alternatives(stem) if full not in taken)
         found[name] = next(full for full in free if full not in _SPOKEN_FOR or _is_same(name, full))
         taken.add(found[name])
     return found
@@ -337,7 +336,7 @@ def _give_name(container: Container, old: str, new: str) -> None:
     # a page may have too, if it comes to nothing more.
     stem = names.stem(new)
     existing = {names.folded(name) for name in container.names()}
-    between = next(name for number in count(2) if (name := f"{stem}-{number}{names.PAGE_SUFFIX}") not in existing)
+    between = next(name for name in islice(names.alternatives(stem), 1, None) if name not in existing)
     container.rename(old, between)
     container.rename(between, new)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -42,6 +42,21 @@ def links(text: str) -> Iterator[Link]:
         group = "pointed" if match["pointed"] is not None else "plain"
         target = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", match[group])
         yield Link(unquote(target), match.start(group), match.end(group), _page(target))
+
+
+def with_targets(text: str, target: Callable[[Link], str | None]) -> str:
+    """A Markdown text whose links lead elsewhere.
+
+    Args:
+        target: what is to stand in a link's place, as it is to be written; None leaves it as it is.
+    """
+    parts: list[str] = []
+    done = 0
+    for link in links(text):
+        if (new := target(link)) is not None:
+            parts += (text[done : link.start], new)
+            done = link.end
+    return "".join([*parts, text[done:]])
 
 
 _MAX_LABEL = 1000

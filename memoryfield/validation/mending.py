@@ -17,7 +17,7 @@ from ..frontmatter.blocks import KNOWN_KEYS
 from ..frontmatter.rewriting import new_block, set_keys
 from ..frontmatter.safe_yaml import YamlError, load
 from ..page import Page
-from .links import links
+from .links import Link, with_targets
 from .pages import ASKED_FOR, RFC_3339, is_empty
 
 _BOM = "\ufeff"
@@ -28,8 +28,7 @@ _DATETIME = re.compile(
 _ZONED = re.compile(r"(?:[Zz]|UTC|:\d\d(?:[.,]\d+)?[ \t]*[+-]\d\d(?::?\d\d)?)$")
 _UTC_ZONES = ("Z", "+00:00")
 _UUID = re.compile(
-    r"(?:urn:uuid:)?(?:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32})"
-    r"|\{([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\})",
+    rf"(?:urn:uuid:)?(?:({names.UUID}|[0-9a-f]{{32}})|\{{({names.UUID})\}})",
     re.ASCII | re.IGNORECASE,
 )
 _KEY = re.compile(rf"(?:(?:{'|'.join(KNOWN_KEYS)})[ \t]*:|\w[\w .-]*:(?=[ \t]|$))[ \t]*")
@@ -97,19 +96,20 @@ def with_new_names(text: str, renames: Mapping[str, str]) -> tuple[str, list[Men
         return text, []
     head = len(text) - len(Page("page.md", text.encode("utf-8")).body)
     body, mends = text[head:], []
-    parts, done = [text[:head]], 0
     line, counted = 1, 0
-    for link in links(body):
+
+    def target(link: Link) -> str | None:
+        nonlocal line, counted
         new = renames.get(link.page or "")
         if new is None:
-            continue
-        written = body[link.start : link.end]
-        path = re.split(r"[?#]", written, maxsplit=1)[0]
-        parts += (body[done : link.start], "./" if path.startswith("./") else "", new, written[len(path) :])
-        done = link.end
+            return None
         line, counted = line + text.count("\n", counted, head + link.start), head + link.start
         mends.append(Mend("P-2", line, f"lets the link to {link.page} lead to {new}"))
-    return "".join([*parts, body[done:]]), mends
+        written = body[link.start : link.end]
+        path = re.split(r"[?#]", written, maxsplit=1)[0]
+        return ("./" if path.startswith("./") else "") + new + written[len(path) :]
+
+    return text[:head] + with_targets(body, target), mends
 
 
 def _with_frontmatter(page: Page, now: str) -> tuple[str, list[Mend]] | None:
