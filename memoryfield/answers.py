@@ -52,6 +52,11 @@ class Written(NamedTuple):
     field: str = ""
     similar: tuple[Similar, ...] = ()
 
+    @property
+    def told(self) -> list[str]:
+        """The notes, and one for each page that says nearly the same."""
+        return [*self.notes, *(f"nearly the same: {similar}" for similar in self.similar)]
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {

@@ -179,10 +179,7 @@ class Field:
                 raise UsageError(f"{len(matches)} pages have a uuid that begins with {wanted!r}: {', '.join(matches)}")
             if matches:
                 return matches[0]
-        import difflib
-
-        close = difflib.get_close_matches(names.with_suffix(wanted), existing, n=3, cutoff=0.6)
-        raise PageNotFoundError(wanted, tuple(close))
+        raise PageNotFoundError(wanted, tuple(_closest(names.with_suffix(wanted), existing, 0.6)))
 
     def read(self, wanted: str) -> Page:
         """A page, found as `find` finds it.
@@ -280,12 +277,7 @@ class Field:
         raw = _encoded(text) if isinstance(text, str) else text
         notes: list[str] = []
         title, summary = " ".join(title.split()), " ".join(summary.split())
-        given = Page(name or "page.md", raw)
-        if not name:
-            if not (title or given.frontmatter.get("title") or given.heading):
-                raise UsageError("the page has neither a name nor a title", hint="Give a name, or --title.")
-            name = names.slug(title or given.title)
-        name = check_page_name(name)
+        name = check_page_name(name or _name_for(Page("page.md", raw), title))
         nearness = None
         if duplicates != "ignore" and (mode == "replace" or self._stored(name) is None):
             nearness = self._nearness(with_filled_frontmatter(Page(name, raw), title=title, summary=summary), name)
@@ -299,18 +291,15 @@ class Field:
                     hint=f"Use --replace to replace it, --append to add to it, or another name: {self._free(name)}.",
                 )
             if stored is None and mode != "new":
-                notes.append(f"{name} was not there, and is new{self._closest(name)}")
+                close = _closest(name, [entry.name for entry in self.entries()], 0.8)
+                question = f"; did you mean {', '.join(close)}?" if close else ""
+                notes.append(f"{name} was not there, and is new{question}")
             given = Page(name, raw)
             _check_uuid(given, stored)
             if stored is not None and mode == "replace":
-                if not raw.strip() and stored.raw.strip():
-                    raise RefusedError(
-                        f"the text is empty, and {name} is not", hint="`memoryfield delete` deletes a page."
-                    )
-                if not given.has_frontmatter:
-                    title = title or given.heading or ""
-                given = with_block_of(stored, given)
-            if mode == "append" and (stored is not None or section):
+                title = title or ("" if given.has_frontmatter else given.heading or "")
+                given = _replacing(stored, given)
+            elif mode == "append" and (stored is not None or section):
                 added = given.body.encode("utf-8") if given.is_utf8 and given.frontmatter_is_valid else raw
                 given = Page(name, appended(stored or Page(name, b""), added, section, notes))
             similar += nearness.look_again() if nearness else []
@@ -328,13 +317,6 @@ class Field:
         from .search.near import Nearness
 
         return Nearness(self.container, Page(name, raw))
-
-    def _closest(self, name: str) -> str:
-        """A question about the pages whose names are closest, where there are any."""
-        import difflib
-
-        close = difflib.get_close_matches(name, [entry.name for entry in self.entries()], n=3, cutoff=0.8)
-        return f"; did you mean {', '.join(close)}?" if close else ""
 
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""
@@ -560,14 +542,20 @@ _INTRODUCTION = (
 )
 
 
+def _closest(name: str, existing: list[str], cutoff: float) -> list[str]:
+    """The names most like one, three at most; the higher the cutoff, to 1, the more alike."""
+    import difflib
+
+    return difflib.get_close_matches(name, existing, n=3, cutoff=cutoff)
+
+
 def _holds_page(path: Path) -> bool:
-    return any(names.is_page(item.name) and item.is_file() for item in path.iterdir())
+    """Whether a folder is a field: a repository with its README.md is none, so the name must be one of a page."""
+    return any(names.is_legal_page_name(item.name) and item.is_file() for item in path.iterdir())
 
 
 def locate(given: str | None, environment: str | None, here: Path) -> str:
     """Which field is meant: the given one, else the environment's, else the current folder if it holds a page.
-
-    A repository with its README.md is none: here, the name must be one that a page may have.
 
     Raises:
         FieldNotFoundError: none of them.
@@ -576,7 +564,7 @@ def locate(given: str | None, environment: str | None, here: Path) -> str:
         return given
     if environment:
         return environment
-    if any(names.is_legal_page_name(item.name) and item.is_file() for item in here.iterdir()):
+    if _holds_page(here):
         return str(here)
     raise FieldNotFoundError(
         "no memoryfield here",
@@ -634,6 +622,26 @@ def _check_uuid(page: Page, stored: Page | None) -> None:
             f"the text carries uuid {page.uuid}, the stored {stored.filename} {stored.uuid}: they are two pages",
             hint="Write it under another name, or take the uuid out of the text.",
         )
+
+
+def _name_for(page: Page, title: str) -> str:
+    """The stem for a page that has no name, made from its title.
+
+    Raises:
+        UsageError: it has none.
+    """
+    if not (title or page.frontmatter.get("title") or page.heading):
+        raise UsageError("the page has neither a name nor a title", hint="Give a name, or --title.")
+    return names.slug(title or page.title)
+
+
+def _replacing(stored: Page, given: Page) -> Page:
+    """The page that takes the place of another: with its frontmatter, where it has none of its own."""
+    if not given.raw.strip() and stored.raw.strip():
+        raise RefusedError(
+            f"the text is empty, and {stored.filename} is not", hint="`memoryfield delete` deletes a page."
+        )
+    return with_block_of(stored, given)
 
 
 def _duplicate(similar: list[Similar]) -> DuplicateError:

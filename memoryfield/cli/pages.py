@@ -92,10 +92,8 @@ def _text(source: Path | None) -> bytes:
 
 
 def _report(written: Written, as_json: bool, **more: bool) -> None:
-    for note in written.notes:
+    for note in written.told:
         say(f"note: {note}")
-    for similar in written.similar:
-        say(f"note: nearly the same: {similar}")
     if written.similar:
         say("note: if it is one memory, keep one page: add to it with --append, and delete the other")
     if as_json:

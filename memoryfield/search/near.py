@@ -27,7 +27,7 @@ from ..errors import EmbedderError, EmbedderUnavailableError, MemoryfieldError, 
 from ..index.files import embedder_of, index_files, open_index
 from ..index.schema import TOKENIZER, words
 from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
-from ..names import MAX_PAGE_BYTES, is_page, slug
+from ..names import MAX_PAGE_BYTES, is_page
 from ..page import Page
 from .keyword import STOP_WORDS, as_phrase
 from .semantic import Stored
@@ -83,7 +83,7 @@ class Nearness:
         self._connection = apsw.Connection(":memory:")
         self._tokenizer: Any = self._connection.fts5_tokenizer(*TOKENIZER)
         self._stop = frozenset(self._stems(" ".join(STOP_WORDS)))
-        self._title = slug(page.title) if page.frontmatter.get("title") else ""
+        self._title = self._stems(page.title)
         self._text = _said(page)
         self._words = self._words_of(self._text)
         self._seen: set[str] = set()
@@ -219,7 +219,7 @@ class Nearness:
         weight = {stem: (1 + math.log((1 + pages) / (1 + count))) ** 2 for stem, count in counts.items()}
         whole = sum(weight.values())
         for other in others:
-            if self._title and other.page.frontmatter.get("title") and slug(other.page.title) == self._title:
+            if self._title and self._stems(other.page.title) == self._title:
                 other.words = 1.0  # one question has one page
                 continue
             common = other.stems & weight.keys()

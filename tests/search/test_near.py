@@ -231,3 +231,8 @@ def test_a_page_of_the_same_title_is_told_whatever_else_it_says(field: Field) ->
     field.write("oven", "Forty minutes at 180 degrees, " + "and so on. " * 50, title="How long does bread bake?")
     (found,) = field.write("bread", "As long as it takes.", title="How long does bread bake", duplicates="tell").similar
     assert (found.filename, found.meaning) == ("oven.md", None)
+
+
+def test_titles_without_words_are_not_the_same_title(field: Field) -> None:
+    field.write("sun", "It shone for an hour.", title="☀️")
+    assert field.write("rain", "Nine millimetres fell.", title="🌧️", duplicates="tell").similar == ()

@@ -179,8 +179,7 @@ class Memory:
         )
         facts = answer(_clipped(written.to_dict()))
         done = "created" if written.created else "appended to" if mode == "append" else "replaced"
-        notes = [f"note: {note}" for note in written.notes]
-        notes += [f"note: nearly the same: {page}" for page in written.similar]
+        notes = [f"note: {note}" for note in written.told]
         if written.similar:
             notes.append('note: if it is one memory, keep one page: write to it with mode "append", delete the other')
         return Answer(facts, "\n".join([f"{done} {written.page.filename}, sha256 {written.page.sha256}", *notes]))
