@@ -151,6 +151,12 @@ class ArchiveContainer:
     def begin_fingerprint(self) -> Callable[[], str]:
         return self.fingerprint
 
+    def watch(self) -> None:
+        """Its directory is read once, and `renewed` tells when another archive has taken its place."""
+
+    def moment(self) -> int | None:
+        return 0
+
     def entries(self) -> list[Entry]:
         return [_entry(name, item) for name, item in self._items.items()]
 

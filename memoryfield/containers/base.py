@@ -82,6 +82,17 @@ class Container(Protocol):
         """
         ...
 
+    def watch(self) -> None:
+        """From now on be told of changes, where that can be, instead of looking at all files for each fingerprint."""
+        ...
+
+    def moment(self) -> int | None:
+        """A number that stays as long as no page is touched, be its time the same; None where that cannot be told.
+
+        It cannot without a watch, and from a change on until the next fingerprint.
+        """
+        ...
+
     def renewed(self) -> "Container":
         """Itself; or a new one, where another file has taken the place of the one that was opened."""
         ...

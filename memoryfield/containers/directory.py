@@ -29,6 +29,7 @@ from .base import (
     say_where,
 )
 from .journal import Changes, flush_folder, is_begun, is_decided, new_file, settle
+from .watch import Watch, watched
 
 MANY = 20_000
 """Of so many files, a process of its own takes the fingerprint, beside what ours does next."""
@@ -64,6 +65,8 @@ class DirectoryContainer:
         self._seen = 0
         self._plain: set[str] = set()
         self._digested: tuple[list[tuple[str, int, int]], str] = ([], digest("time", []))
+        self._watch: Watch | None = None
+        self._looks = 0
         self.notes: Sequence[str] = []
         if is_begun(location):
             self._settle()
@@ -78,7 +81,7 @@ class DirectoryContainer:
         return names
 
     def begin_fingerprint(self) -> Callable[[], str]:
-        if self._seen < MANY or not sys.executable or hasattr(sys, "frozen"):
+        if self._watch or self._seen < MANY or not sys.executable or hasattr(sys, "frozen"):
             return self.fingerprint
         import subprocess
 
@@ -117,9 +120,27 @@ class DirectoryContainer:
         except OSError as error:
             self.notes = [f"changes of many pages were begun here: {error.strerror or error}"]
 
+    def watch(self) -> None:
+        if self._watch:
+            self._watch.close()
+        self._watch = watched(self.location)
+
     def fingerprint(self) -> str:
+        if self._watch and not self._watch.serves:
+            self.watch()
+        if self.moment() is None:
+            self._look()
+        return self._digested[1]
+
+    def moment(self) -> int | None:
+        return self._looks if self._watch and self._watch.is_quiet() else None
+
+    def _look(self) -> None:
+        """Take the fingerprint anew, of all files."""
+        self._looks += 1
         found: list[tuple[str, int, int]] = []
         plain, kind, file, link = self._plain, _TYPE, _FILE, _LINK
+        names = 1
         with _scanned(self.location) as listing:
             for item in listing:
                 name = item.name
@@ -131,14 +152,18 @@ class DirectoryContainer:
                 try:
                     status = item.stat(follow_symlinks=False)
                     if status.st_mode & kind == link and not self._link_fault(str(self.location / name)):
+                        names = 2
                         status = (self.location / name).stat()
                 except FileNotFoundError:
                     continue  # gone between listing and looking
                 if status.st_mode & kind == file:
                     found.append((name, status.st_size, status.st_mtime_ns))
+                    if status.st_nlink > names:
+                        names = status.st_nlink
         if found != self._digested[0]:
             self._digested = found, digest("time", [digest_line(*page) for page in found])
-        return self._digested[1]
+        if self._watch and names == 1:  # a file of two names can be changed by the other, and no page is told of
+            self._watch.looked()
 
     def entries(self) -> list[Entry]:
         return [Entry(item.name, st.st_size, st.st_mtime_ns) for item, st in self._files()]
@@ -335,7 +360,9 @@ class DirectoryContainer:
                 raise
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        if self._watch:
+            self._watch.close()
+            self._watch = None
 
 
 def changing(container: Container, *, dry_run: bool = False) -> AbstractContextManager[Changes | None]:

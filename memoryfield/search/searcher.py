@@ -130,6 +130,11 @@ class Searcher:
         for field in self._fields:
             field.many = True
 
+    def watch(self) -> None:
+        """Be told of changes in folders, where that can be, instead of looking at all pages for each query."""
+        for field in self._fields:
+            field.watch()
+
     def __enter__(self) -> Searcher:
         return self
 
@@ -309,6 +314,10 @@ class _Field:
         if self._source and self._source.ask.mode == "keyword" != ask.mode:  # it was chosen without its vectors
             self._forget_source()
         self._ask, self._selected = ask, None
+
+    def watch(self) -> None:
+        """Be told of changes."""
+        self._container.watch()
 
     def look_again(self) -> None:
         """Let the next query be answered from a new look at the pages."""

@@ -156,6 +156,8 @@ class Source:
         self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
+        self._settled: object = None
+        """When the index held all pages; some may be too young for that to be seen by their times."""
 
     @property
     def has_chosen(self) -> bool:
@@ -354,10 +356,11 @@ class Source:
         notes = self._fresh[store.model] = []
         try:
             fingerprint, self._fingerprint = self._fingerprint, self.container.fingerprint
-            if store.is_current(fingerprint, vectors=self.ask.mode != "keyword"):
+            if store.is_current(fingerprint, vectors=self.ask.mode != "keyword") or self._is_settled(store):
                 return
             from ..index.sync import look, sync
 
+            moment = self.container.moment()
             slot = cache.slot(self.container, self._files.get(store.model, "")) if self.ask.sync else None
             if slot:
                 store.to_memory()
@@ -376,8 +379,10 @@ class Source:
                 pending = report.pending
             if slot:
                 slot.keep(store, settled=store_changes.none)
-            by_words = self.has_chosen and self.model is None  # and it was said why
-            if pending and self.ask.mode != "keyword" and not by_words:
+            by_words = self.ask.mode == "keyword" or (self.has_chosen and self.model is None)  # and it was said why
+            if moment is not None and not notes and (by_words or not pending):
+                self._settled = store, store.version(), moment
+            if pending and not by_words:
                 notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
         except (
             apsw.FullError,
@@ -387,6 +392,10 @@ class Source:
             apsw.CantOpenError,
         ) as error:
             notes.append(f"the index could not be brought up to date: {error}")
+
+    def _is_settled(self, store: IndexStore) -> bool:
+        """Whether neither the index nor any page has changed since it was brought up to date."""
+        return self._settled == (store, store.version(), self.container.moment())
 
     def _how_to_embed(self) -> str:
         if self.container.location.is_dir():

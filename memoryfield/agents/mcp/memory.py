@@ -69,6 +69,7 @@ class Memory:
         self.allow_writes = allow_writes
         self._searcher = Searcher.open(locations, limits)
         self._searcher.expect_many()
+        self._searcher.watch()
         self._has_searched = False
         self.names = self._searcher.names
         self.unopened = self._searcher.unopened
