@@ -3,9 +3,9 @@
     python -m tests.benchmarks.mcp [--json FILE] [--times 200] [--pages 10000] [--field FOLDER]
 
 Each way answers the same queries, in turns, so that noise meets all alike; the first answers are not counted. Each
-server is a process of its own. The library's is `Searcher.search` in this process, with the same look at the pages
-before each query. The tokens of what a model reads each session are counted with o200k_base, where bpe-openai is
-there, else as 4 characters each.
+server is a process of its own. The library's is `Searcher.search` in this process, which watches the field, too. The
+tokens of what a model reads each session are counted with o200k_base, where bpe-openai is there, else as 4 characters
+each.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ async def measure(field: Path, queries: list[str]) -> dict[str, list[float]]:
     address = http.stderr.readline().strip()
     searcher = Searcher.open([field])
     searcher.expect_many()
+    searcher.watch()
     took: dict[str, list[float]] = {}
     try:
         async with AsyncExitStack() as stack:
