@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -39,13 +40,13 @@ class Place(NamedTuple):
         """Where that is now.
 
         Raises:
-            UsageError: there is no home folder, or the variable names that of nobody.
+            UsageError: there is no home folder, or the variable is no whole path. A harness takes such a one, and a
+                `~` in it, from the folder on that it is started in: https://github.com/anthropics/claude-code/issues/78988
         """
         base = os.environ.get(self.variable, "").strip() if self.variable else ""
-        try:
-            return (Path(base).expanduser().absolute() if base else home() / self.default) / self.rest
-        except RuntimeError:
-            raise UsageError(f"{self.variable} is {base!r}, and there is no such user", hint="Set it anew.") from None
+        if base and not Path(base).is_absolute():
+            raise UsageError(f"{self.variable} is {base!r}, which is no whole path", hint="Set it to a whole one.")
+        return (Path(base) if base else home() / self.default) / self.rest
 
 
 class Harness(NamedTuple):
@@ -127,10 +128,10 @@ def home() -> Path:
     Raises:
         UsageError: there is none.
     """
-    try:
-        return Path.home()
-    except RuntimeError:
-        raise UsageError("your home folder is not known", hint="Set HOME, or use --project.") from None
+    with suppress(RuntimeError):
+        if Path.home().is_absolute() and os.environ.get("HOME") != "":
+            return Path.home()
+    raise UsageError("your home folder is not known", hint="Set HOME to a whole path, or use --project.")
 
 
 def project_root(start: Path) -> Path:

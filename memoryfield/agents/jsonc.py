@@ -131,12 +131,14 @@ def get(text: str, path: Sequence[str]) -> Any:
 
     Raises:
         BrokenJsonError: the text is no JSON.
+        RefusedError: something on the way is no object, or stands twice.
     """
-    node: _Node | None = _Parser(text).document()
-    for name in path:
-        member = _last(node, name) if node else None
-        node = member.value if member else None
-    return None if node is None else _read(text, node)
+    if not _has_something(text):
+        return None
+    if not path:
+        return _read(text, _Parser(text).document())
+    found = _found(text, path)
+    return None if found is None else _read(text, found[1].value)
 
 
 def put(text: str, path: Sequence[str], value: Any) -> str:
@@ -144,15 +146,13 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
 
     Raises:
         BrokenJsonError: the text is no JSON.
-        RefusedError: something on the way is no object.
+        RefusedError: something on the way is no object, or stands twice.
     """
-    if not text.strip("\ufeff \t\r\n"):
+    if not _has_something(text):
         text = f"{text[:1] if text.startswith(chr(0xFEFF)) else ''}{{}}\n"
     root = node = _Parser(text).document()
     for depth, name in enumerate(path):
-        if node.members is None:
-            raise RefusedError(f"{'.'.join(path[:depth]) or 'the whole'} is no object")
-        member = _last(node, name)
+        member = _member(node, path, depth)
         if member is None:
             for inner in reversed(path[depth + 1 :]):
                 value = {inner: value}
@@ -168,34 +168,44 @@ def remove(text: str, path: Sequence[str]) -> str:
 
     Raises:
         BrokenJsonError: the text is no JSON.
+        RefusedError: something on the way is no object, or stands twice.
     """
-    while len(path) and (found := _owner(text, path)) is not None:
-        owner, member = found
-        text = _without(text, owner, member)
-        while (again := _owner(text, path)) is not None:
-            text = _without(text, *again)
+    if not _has_something(text):
+        return text
+    while path and (found := _found(text, path)) is not None:
+        text = _without(text, *found)
         path = path[:-1]
-        left = _owner(text, path) if path else None
-        if left is None or left[1].value.members or text[left[1].value.start + 1 : left[1].value.end - 1].strip():
+        left = _found(text, path) if path else None
+        if left is None or text[left[1].value.start + 1 : left[1].value.end - 1].strip():
             break
     return text
 
 
-def _owner(text: str, path: Sequence[str]) -> tuple[_Node, _Member] | None:
+def _has_something(text: str) -> bool:
+    return bool(text.strip("\ufeff \t\r\n"))
+
+
+def _found(text: str, path: Sequence[str]) -> tuple[_Node, _Member] | None:
+    """The member at a path, and the object that it is in."""
     node = _Parser(text).document()
-    for place, name in enumerate(path):
-        member = _last(node, name)
+    for depth in range(len(path)):
+        member = _member(node, path, depth)
         if member is None:
             return None
-        if place == len(path) - 1:
+        if depth == len(path) - 1:
             return node, member
         node = member.value
     return None
 
 
-def _last(node: _Node, name: str) -> _Member | None:
-    """The member of a name; of several, the one that counts."""
-    return next((member for member in reversed(node.members or ()) if member.name == name), None)
+def _member(node: _Node, path: Sequence[str], depth: int) -> _Member | None:
+    """The member of an object that a path leads to."""
+    if node.members is None:
+        raise RefusedError(f"{'.'.join(path[:depth]) or 'the whole'} is no object")
+    found = [member for member in node.members if member.name == path[depth]]
+    if len(found) > 1:
+        raise RefusedError(f"{'.'.join(path[: depth + 1])} stands twice")
+    return found[0] if found else None
 
 
 def _read(text: str, node: _Node) -> Any:
@@ -203,7 +213,10 @@ def _read(text: str, node: _Node) -> Any:
         return {member.name: _read(text, member.value) for member in node.members}
     if node.items is not None:
         return [_read(text, item) for item in node.items]
-    return json.loads(text[node.start : node.end])
+    try:
+        return json.loads(text[node.start : node.end])
+    except ValueError as error:  # a number that is too long for Python
+        raise RefusedError(str(error)) from None
 
 
 def _same(one: Any, other: Any) -> bool:

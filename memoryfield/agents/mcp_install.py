@@ -12,12 +12,14 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
 from ..containers import is_name
-from ..errors import RefusedError
-from . import jsonc
+from ..errors import RefusedError, reason_of
+from . import jsonc, toml
 from .harnesses import SCOPES, Place, named
 
 NAME = "memoryfield"
@@ -41,7 +43,11 @@ class Harness(NamedTuple):
 
 
 class Installed(NamedTuple):
-    """What is in one configuration now. `state`: installed, unchanged, removed, absent, or broken."""
+    """What is in one configuration now.
+
+    `state`: installed, unchanged, removed, absent, not ours, broken (cannot be read); refused or failed, for the
+    reason that `note` tells.
+    """
 
     agent: str
     scope: str
@@ -53,6 +59,23 @@ class Installed(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return {**self._asdict(), "path": str(self.path)}
+
+
+class Report(NamedTuple):
+    """What is in each configuration, and in plain words what the server needs besides."""
+
+    agents: list[Installed]
+    notes: list[str]
+
+    @property
+    def exit_code(self) -> int:
+        """3 if one was refused, 1 if one failed."""
+        states = {one.state for one in self.agents}
+        return RefusedError.exit_code if "refused" in states else 1 if "failed" in states else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"agents": [one.to_dict() for one in self.agents], "notes": self.notes}
 
 
 def _stdio(words: list[str]) -> dict[str, Any]:
@@ -140,9 +163,7 @@ HARNESSES = (
 _FORMER_KEYS: dict[str, Path_] = {"opencode": ("mcp",)}
 
 
-def install(
-    agents: Sequence[str], scope: str, root: Path, fields: Sequence[str], allow_writes: bool = False
-) -> list[Installed]:
+def install(agents: Sequence[str], scope: str, root: Path, fields: Sequence[str], allow_writes: bool = False) -> Report:
     """Let harnesses start the server with these fields.
 
     Args:
@@ -150,55 +171,76 @@ def install(
         fields: locations, from the current folder on, or names.
 
     Raises:
-        UsageError: no such harness, or no field at a location.
-        RefusedError: a configuration that cannot be understood, or changed meanwhile.
+        UsageError: no such harness, no field at a location, or one of a name that cannot be written.
     """
     from ..containers import open_container
 
     for field in fields:
         open_container(field).close()  # a server that cannot start is of no use
-    found: list[Installed] = []
-    for harness in named(agents, HARNESSES):
+
+    def change(harness: Harness, file: _File) -> Installed:
         words = [*_command(scope), "mcp"]
         for field in fields:
             words += ["-f", _location(field, scope, root, harness.here)]
         words += ["--allow-writes"] if allow_writes else []
-        file = _File(_path(harness, scope, root))
         keys = (*_keys(harness, scope, file), NAME)
         for key, value in _entry(harness, scope, words).items():
             file.put((*keys, key), value)
-        changed = file.save()
-        note = _note(harness.name, scope)
-        found.append(Installed(harness.name, scope, file.path, "installed" if changed else "unchanged", words, note))
-    return found
+        state = "installed" if file.save() else "unchanged"
+        return Installed(harness.name, scope, file.path, state, words, _note(harness.name, scope))
+
+    return Report(_each(agents, scope, root, change), [*_needs(scope), *_outside(fields, scope, root)])
 
 
-def uninstall(agents: Sequence[str], scope: str, root: Path) -> list[Installed]:
-    """Take the server out of configurations. Raises what `install` does."""
-    found: list[Installed] = []
-    for harness in named(agents, HARNESSES):
-        file = _File(_path(harness, scope, root))
+def uninstall(agents: Sequence[str], scope: str, root: Path) -> Report:
+    """Take the server out of configurations.
+
+    Raises:
+        UsageError: no such harness.
+    """
+
+    def change(harness: Harness, file: _File) -> Installed:
         for keys in _all_keys(harness, scope):
             file.remove((*keys, NAME))
-        changed = file.save()
-        found.append(Installed(harness.name, scope, file.path, "removed" if changed else "absent", []))
-    return found
+        return Installed(harness.name, scope, file.path, "removed" if file.save() else "absent", [])
+
+    return Report(_each(agents, scope, root, change), [])
 
 
-def status(root: Path) -> list[Installed]:
+def status(root: Path, scopes: Sequence[str] = SCOPES) -> Report:
     """What is in each harness's configurations; a broken one is told of."""
+    found = [_found(harness, scope, _path(harness, scope, root)) for harness in HARNESSES for scope in scopes]
+    return Report(found, [])
+
+
+def _each(
+    agents: Sequence[str], scope: str, root: Path, change: Callable[[Harness, _File], Installed]
+) -> list[Installed]:
+    """Change each configuration whose entry is ours or none; what goes wrong in one does not stop the others."""
     found: list[Installed] = []
-    for harness in HARNESSES:
-        for scope in SCOPES:
-            path = _path(harness, scope, root)
-            try:
-                file = _File(path)
-                entries = [file.get((*keys, NAME)) for keys in _all_keys(harness, scope)]
-                words = next((_words(entry) for entry in entries if isinstance(entry, dict)), [])
-                found.append(Installed(harness.name, scope, path, "installed" if words else "absent", words))
-            except (RefusedError, OSError) as error:
-                found.append(Installed(harness.name, scope, path, "broken", [], str(error)))
+    for harness in named(agents, HARNESSES):
+        path = _path(harness, scope, root)
+        try:
+            file = _File(path)
+            _check_ours(harness, scope, file)
+            found.append(change(harness, file))
+        except (RefusedError, OSError) as error:
+            state = "refused" if isinstance(error, RefusedError) else "failed"
+            found.append(Installed(harness.name, scope, path, state, [], _told(path, error)))
     return found
+
+
+def _found(harness: Harness, scope: str, path: Path) -> Installed:
+    try:
+        entries = _entries(harness, scope, _File(path))
+    except (RefusedError, OSError) as error:
+        return Installed(harness.name, scope, path, "broken", [], _told(path, error))
+    state = "absent" if not entries else "installed" if all(map(_is_ours, entries.values())) else "not ours"
+    return Installed(harness.name, scope, path, state, next((_words(entry) for entry in entries.values()), []))
+
+
+def _told(path: Path, error: Exception) -> str:
+    return str(error) if isinstance(error, RefusedError) else f"{path}: {reason_of(error)}"
 
 
 class _File:
@@ -207,56 +249,57 @@ class _File:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._target = Path(os.path.realpath(path))  # a link stays one
-        self._raw = self._target.read_bytes() if self._target.exists() else None
+        self._raw = self._read()
         try:
             self._text = (self._raw or b"").decode("utf-8")
         except UnicodeDecodeError as error:
             line = (self._raw or b"").count(b"\n", 0, error.start) + 1
             raise self._refusal(RefusedError(f"{line}: not UTF-8")) from None
-        self._is_toml = path.suffix == ".toml"
+        self._format = toml if path.suffix == ".toml" else jsonc
 
-    def _refusal(self, error: Exception) -> RefusedError:
-        message = error.message if isinstance(error, RefusedError) else str(error)
-        gap = "" if message[:1].isdigit() else " "
-        return RefusedError(f"{self.path}:{gap}{message}", hint="Nothing was changed. Mend it, then try again.")
+    def _read(self) -> bytes | None:
+        try:
+            return self._target.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _refusal(self, error: RefusedError) -> RefusedError:
+        gap = "" if error.message[:1].isdigit() else " "
+        return RefusedError(f"{self.path}:{gap}{error.message}", hint="Nothing was changed. Mend it, then try again.")
 
     def get(self, keys: Path_) -> Any:
         """The value at these keys, or None."""
-        if not self._text.strip("\ufeff \t\r\n"):
-            return None
-        try:
-            if not self._is_toml:
-                return jsonc.get(self._text, keys)
-            value: Any = _toml(self._text).unwrap()
-            for key in keys:
-                value = value.get(key) if isinstance(value, dict) else None
-            return value
-        except RefusedError as error:
-            raise self._refusal(error) from None
+        return self._told(self._format.get, keys)
 
     def put(self, keys: Path_, value: Any) -> None:
         """Give these keys a value."""
-        if self.get(keys) == value:
-            return
-        try:
-            self._text = _with_toml(self._text, keys, value) if self._is_toml else jsonc.put(self._text, keys, value)
-        except RefusedError as error:
-            raise self._refusal(error) from None
+        self._text = self._told(self._format.put, keys, value)
 
     def remove(self, keys: Path_) -> None:
         """Take away what is at these keys."""
         if self.get(keys) is not None:
-            self._text = _without_toml(self._text, keys) if self._is_toml else jsonc.remove(self._text, keys)
+            self._text = self._told(self._format.remove, keys)
+
+    def _told(self, do: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return do(self._text, *arguments)
+        except RefusedError as error:
+            raise self._refusal(error) from None
 
     def save(self) -> bool:
         """Store the text whole, with the file's permissions, if it has changed.
 
         Raises:
-            RefusedError: somebody else has changed the file meanwhile.
+            RefusedError: it is read-only, or somebody else has changed the file meanwhile.
         """
-        raw = self._text.encode("utf-8")
+        try:
+            raw = self._text.encode("utf-8")
+        except UnicodeEncodeError:
+            raise self._refusal(RefusedError("a path that is not UTF-8 cannot be written into it")) from None
         if raw == (self._raw or b""):
             return False
+        if self._raw is not None and not self._target.stat().st_mode & 0o222:
+            raise self._refusal(RefusedError("it is read-only"))
         self._target.parent.mkdir(parents=True, exist_ok=True)
         draft = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}")
         try:
@@ -266,50 +309,12 @@ class _File:
                 os.fsync(file.fileno())
             if self._raw is not None:
                 shutil.copymode(self._target, draft)
-            if (self._target.read_bytes() if self._target.exists() else None) != self._raw:
+            if self._read() != self._raw:
                 raise RefusedError(f"{self.path} was changed by somebody else meanwhile", hint="Try again.")
             draft.replace(self._target)
         finally:
             draft.unlink(missing_ok=True)
         return True
-
-
-def _toml(text: str) -> Any:
-    import tomlkit
-    from tomlkit.exceptions import ParseError
-
-    try:
-        return tomlkit.parse(text)
-    except ParseError as error:
-        raise RefusedError(f"{error.line}:{error.col + 1}: {str(error).partition(' at line ')[0]}") from None
-
-
-def _with_toml(text: str, keys: Path_, value: Any) -> str:
-    import tomlkit
-
-    document = _toml(text)
-    table = document
-    for depth, key in enumerate(keys[:-1]):
-        if key not in table:
-            table[key] = tomlkit.table(is_super_table=depth < len(keys) - 2)
-        table = table[key]
-        if not hasattr(table, "keys"):
-            raise RefusedError(f"{'.'.join(keys[: depth + 1])} is no table")
-    table[keys[-1]] = value
-    return tomlkit.dumps(document)
-
-
-def _without_toml(text: str, keys: Path_) -> str:
-    import tomlkit
-
-    document = _toml(text)
-    owners = [document]
-    for key in keys[:-1]:
-        owners.append(owners[-1][key])
-    del owners[-1][keys[-1]]
-    if len(owners) > 1 and not owners[-1]:
-        del owners[-2][keys[-2]]
-    return tomlkit.dumps(document)
 
 
 def _path(harness: Harness, scope: str, root: Path) -> Path:
@@ -334,7 +339,9 @@ def _entry(harness: Harness, scope: str, words: list[str]) -> dict[str, Any]:
     return harness.entry[SCOPES.index(scope)](words)
 
 
-def _words(entry: dict[str, Any]) -> list[str]:
+def _words(entry: Any) -> list[str]:
+    if not isinstance(entry, dict):
+        return []
     command, arguments = entry.get("command"), entry.get("args")
     words = [
         *(command if isinstance(command, list) else [command]),
@@ -343,15 +350,50 @@ def _words(entry: dict[str, Any]) -> list[str]:
     return [str(word) for word in words if word is not None]
 
 
+def _entries(harness: Harness, scope: str, file: _File) -> dict[str, Any]:
+    """What is there under our name, by the keys that lead to it."""
+    found = {".".join(keys): file.get((*keys, NAME)) for keys in _all_keys(harness, scope)}
+    return {keys: entry for keys, entry in found.items() if entry is not None}
+
+
+def _is_ours(entry: Any) -> bool:
+    """Whether it starts `memoryfield mcp`, whatever starts that: a whole path, Python, uvx."""
+    return any(PureWindowsPath(word).stem == NAME and then == "mcp" for word, then in pairwise(_words(entry)))
+
+
+def _check_ours(harness: Harness, scope: str, file: _File) -> None:
+    """Refuse to change or remove what somebody else has under our name."""
+    for keys, entry in _entries(harness, scope, file).items():
+        if not _is_ours(entry):
+            raise RefusedError(
+                f"{file.path}: {keys}.{NAME} does not start `{NAME} mcp`, so it is not ours",
+                hint="Rename or remove it, then try again.",
+            )
+
+
 def _command(scope: str) -> list[str]:
-    """What starts us. A project is shared, so there it is a bare name, if that leads here."""
+    """What starts us. A project is shared, and its configuration true for everybody: a bare name."""
     own = _executable()
-    if own is None:
-        return [sys.executable, "-m", NAME]
-    bare = shutil.which(NAME)
-    if scope == "project" and bare and Path(bare).resolve() == own.resolve():
+    if scope == "project":
         return [NAME]
-    return [str(own)]
+    return [str(own)] if own else [sys.executable, "-m", NAME]
+
+
+def _needs(scope: str) -> list[str]:
+    """What is missing here for the server to start."""
+    notes: list[str] = []
+    if find_spec("mcp") is None:
+        notes.append("the server needs an extra that is not installed: pip install 'memoryfield-cli[mcp]'")
+    if scope == "project":
+        bare, own = shutil.which(NAME), _executable()
+        if bare is None:
+            notes.append(
+                f"the project's configuration starts `{NAME}`, which is not on your PATH: "
+                "pipx install 'memoryfield-cli[mcp]' puts it there"
+            )
+        elif own and Path(bare).resolve() != own.resolve():
+            notes.append(f"the project's configuration starts `{NAME}`, which on your PATH is {bare}")
+    return notes
 
 
 def _executable() -> Path | None:
@@ -363,6 +405,16 @@ def _executable() -> Path | None:
         if path.stem == NAME and path.is_file():
             return path
     return None
+
+
+def _outside(fields: Sequence[str], scope: str, root: Path) -> list[str]:
+    """Which fields others who have the project's configuration will not find by it."""
+    places = [_location(field, scope, root, "") for field in fields] if scope == "project" else []
+    return [
+        f"{place} lies outside of the project, so that only you find it there; a name from `{NAME} add` can be shared"
+        for place in places
+        if Path(place).is_absolute()
+    ]
 
 
 def _location(field: str, scope: str, root: Path, here: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..containers.directory import DirectoryContainer
 from ..errors import MemoryfieldError, RefusedError, reason_of
-from .harnesses import HARNESSES, SCOPES, SHARED, Harness, home, named, project_root, used
+from .harnesses import HARNESSES, SCOPES, SHARED, Harness, named, project_root, used
 
 NAME = "memoryfield"
 """The skill's name, which is that of its folder."""
@@ -121,13 +121,13 @@ def uninstall(agents: Sequence[str] = (), scope: str = "user", start: Path | Non
     return Report(scope, placed, [] if placed else ["it is not installed"])
 
 
-def status(start: Path | None = None) -> list[Found]:
+def status(start: Path | None = None, scopes: Sequence[str] = SCOPES) -> list[Found]:
     """What each harness finds in the project, and of the user's: in its own folder, else in the shared one.
 
-    In the home folder, which is no project of its own, the user's alone.
+    In the home folder, which is no project of its own, the user's alone, unless only the project's is asked for.
     """
     root = project_root(start or Path())
-    scopes = SCOPES[1:] if root == home() else SCOPES
+    scopes = scopes[-1:] if root == Path(os.path.expanduser("~")) else scopes  # noqa: PTH111 (no home: no error)
     return [_found(harness, scope, root) for harness in HARNESSES for scope in scopes]
 
 
@@ -213,10 +213,10 @@ def _remove(file: Path) -> tuple[str, str]:
     _check_ours(state)
     if file.is_symlink():
         raise RefusedError("it is a link that somebody else made", hint="Remove it yourself.")
-    folder = Path(os.path.realpath(file.parent))
-    (folder / FILE).unlink()
-    with suppress(OSError):  # something else is in it
-        folder.rmdir()
+    file.unlink()
+    if not file.parent.is_symlink():  # else somebody made the link, and the folder
+        with suppress(OSError):  # something else is in it
+            file.parent.rmdir()
     return "removed", ""
 
 

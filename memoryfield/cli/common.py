@@ -35,6 +35,14 @@ AllowOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+OnlyOption = Annotated[
+    bool | None, typer.Option("--project/--user", help="Only the project's, or only yours.", show_default=False)
+]
+
+
+def scopes_of(project: bool | None) -> tuple[str, ...]:
+    """The scopes that `OnlyOption` leaves."""
+    return ("project", "user") if project is None else ("project" if project else "user",)
 
 
 def command_group() -> typer.Typer:

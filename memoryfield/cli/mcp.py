@@ -1,5 +1,6 @@
 """The command mcp: a server for agents, and the entry in a harness's configuration that starts it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -8,13 +9,22 @@ import typer
 
 from ..containers import Limits
 from ..errors import UsageError
-from .common import AllowOption, FieldsOption, JsonOption, command_group, locations_of, print_json
+from .common import (
+    AllowOption,
+    FieldsOption,
+    JsonOption,
+    OnlyOption,
+    command_group,
+    locations_of,
+    print_json,
+    scopes_of,
+)
 from .options import PlainCommand, read_plainly
 from .render import escaped, say
 
 if TYPE_CHECKING:
     from ..agents.mcp.memory import Memory
-    from ..agents.mcp_install import Installed
+    from ..agents.mcp_install import Report
 
 app = command_group()
 PORT = 8643
@@ -116,16 +126,17 @@ def uninstall(agent: AgentOption, project: ScopeOption = False, as_json: JsonOpt
 
 
 @server.command(cls=PlainCommand)
-def status(as_json: JsonOption = False) -> None:
+def status(project: OnlyOption = None, as_json: JsonOption = False) -> None:
     """Tell which configurations, of this folder and of the user, start the server, and how.
 
     \b
     Example:
       $ memoryfield mcp status
+      $ memoryfield mcp status --project
     """
     from ..agents import mcp_install
 
-    _show(mcp_install.status(Path.cwd()), as_json)
+    _show(mcp_install.status(Path.cwd(), scopes_of(project)), as_json)
 
 
 def _server() -> "Callable[[Memory, int | None], NoReturn]":
@@ -143,20 +154,24 @@ def _scope(project: bool) -> str:
     return "project" if project else "user"
 
 
-def _show(found: "list[Installed]", as_json: bool) -> None:
+def _show(report: "Report", as_json: bool) -> None:
+    """Tell what is in each configuration; of what went wrong, why, and exit as that says."""
+    for note in report.notes:
+        say(f"note: {note}")
     if as_json:
-        print_json({"agents": [one.to_dict() for one in found]})
-        return
-    for one in found:
+        print_json(report.to_dict())
+    for one in [] if as_json else report.agents:
         command = f"\t{escaped(_shown_command(one.command))}" if one.command else ""
         print(f"{one.agent}\t{one.scope}\t{one.state}\t{escaped(_shown_path(one.path))}{command}")
         if one.note:
-            say(f"note: {one.note}")
+            say(f"{'error' if one.state in ('refused', 'failed') else 'note'}: {one.note}")
+    if report.exit_code:
+        raise typer.Exit(report.exit_code)
 
 
 def _shown_path(path: Path) -> str:
     """From the current folder on, or from the home folder, where it lies in one of them."""
-    for folder, mark in ((Path.cwd(), ""), (Path("~").expanduser(), "~/")):
+    for folder, mark in ((Path.cwd(), ""), (Path(os.path.expanduser("~")), "~/")):  # noqa: PTH111 (no home: no error)
         if path.is_relative_to(folder):
             return mark + path.relative_to(folder).as_posix()
     return str(path)

@@ -54,7 +54,7 @@ OWN_EXIT_CODES: dict[str, dict[int, str]] = {
     "skill install": {1: "a file cannot be written", 3: "a file that was edited or is not ours stays"},
     "skill uninstall": {1: "nothing was there", 3: "a file that was edited or is not ours stays"},
     "skill status": {1: "no agent finds it"},
-    "mcp install": {3: "a configuration is broken, and was left as it is"},
+    "mcp install": {3: "a configuration is broken, or its entry not ours, and was left as it is"},
 }
 """What some of them mean for one command, where that is more than the general word."""
 

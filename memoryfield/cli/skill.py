@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import UsageError
-from .common import JsonOption, command_group, print_json
+from .common import JsonOption, OnlyOption, command_group, print_json, scopes_of
 from .options import PlainCommand
 from .render import escaped, say, styled
 
@@ -90,17 +90,18 @@ def uninstall(
 
 
 @skill.command(cls=PlainCommand)
-def status(as_json: JsonOption = False) -> None:
+def status(project: OnlyOption = None, as_json: JsonOption = False) -> None:
     """Tell which agents find the skill, and whether it is current; exit 1 if none does.
 
     \b
     Example:
       $ memoryfield skill install
       $ memoryfield skill status
+      $ memoryfield skill status --user
     """
     from ..agents.skill import State, status
 
-    found = status()
+    found = status(scopes=scopes_of(project))
     there = [one for one in found if one.state != State.ABSENT]
     if as_json:
         print_json({"places": [one.to_dict() for one in found]})

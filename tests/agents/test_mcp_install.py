@@ -6,6 +6,7 @@ import json
 import stat
 import subprocess
 import sys
+import sysconfig
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,8 @@ def test_keys_that_somebody_added_to_our_entry_stay(house: House) -> None:
     assert '"--allow-writes"' in text
     codex = house.file("codex", "user")
     codex.parent.mkdir()
-    codex.write_text('[mcp_servers.memoryfield]\ncommand = "old"\nstartup_timeout_sec = 20 # slow\n', encoding="utf-8")
+    old = '[mcp_servers.memoryfield]\ncommand = "/old/memoryfield"\nargs = ["mcp"]\nstartup_timeout_sec = 20 # slow\n'
+    codex.write_text(old, encoding="utf-8")
     assert house.run("install", "--agent", "codex", "-f", "notes").code == 0
     assert "startup_timeout_sec = 20 # slow" in codex.read_text(encoding="utf-8")
     assert house.entry("codex", "user")["args"][0] == "mcp"
@@ -193,14 +195,109 @@ def test_a_broken_configuration_is_not_touched(house: House, agent: str, text: b
     assert place in states[agent, "project"]["note"]
 
 
-@pytest.mark.parametrize("text", ['{"mcpServers": []}', "[]"])
-def test_what_should_be_an_object_and_is_none_is_not_replaced(house: House, text: str) -> None:
-    file = house.file("claude-code", "project")
+def check_refused(house: House, agent: str, text: str, says: str, state: str) -> None:
+    """Neither install nor uninstall touches a project's configuration with this text; status calls it so."""
+    file = house.file(agent, "project")
+    file.parent.mkdir(exist_ok=True)
     file.write_text(text, encoding="utf-8")
-    refused = house.run("install", "--agent", "claude-code", "--project", "-f", "notes")
+    for words_ in (
+        ("install", "--agent", agent, "--project", "-f", "notes"),
+        ("uninstall", "--agent", agent, "--project"),
+    ):
+        refused = house.run(*words_)
+        assert refused.code == 3
+        assert refused.out == f"{agent}\tproject\trefused\t{file.relative_to(house.project).as_posix()}\n"
+        assert f"error: {file}: " in refused.err
+        assert says in refused.err
+        assert file.read_text(encoding="utf-8") == text
+    shown = house.run("status", "--project")
+    (line,) = [line for line in shown.out.splitlines() if line.startswith(f"{agent}\t")]
+    assert line.split("\t")[2] == state
+    assert (f"note: {file}: " in shown.err and says in shown.err) == (state == "broken")
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "says"),
+    [
+        ("claude-code", '{"mcpServers": []}', "mcpServers is no object"),
+        ("claude-code", '{"mcpServers": null}', "mcpServers is no object"),
+        ("claude-code", "[]", "the whole is no object"),
+        ("opencode", '{"mcp": {"servers": 1}}', "mcp.servers is no object"),
+        ("claude-code", '{"mcpServers": {"b": {}}, "mcpServers": {}}', "mcpServers stands twice"),
+        ("cursor", '{"mcpServers": {"memoryfield": {}, "memoryfield": {}}}', "mcpServers.memoryfield stands twice"),
+        ("codex", "mcp_servers = 1\n", "mcp_servers is no table"),
+        ("codex", "[[mcp_servers]]\nname = 'b'\n", "mcp_servers is no table"),
+    ],
+)
+def test_what_holds_no_servers_where_they_belong_is_not_touched(house: House, agent: str, text: str, says: str) -> None:
+    check_refused(house, agent, text, says, "broken")
+
+
+@pytest.mark.parametrize(
+    ("agent", "text"),
+    [
+        ("claude-code", '{"mcpServers": {"memoryfield": {"command": "npx", "args": ["-y", "field"]}}}'),
+        ("claude-code", '{"mcpServers": {"memoryfield": {"command": "memoryfield", "args": ["serve"]}}}'),
+        ("gemini", '{"mcpServers": {"memoryfield": {"httpUrl": "http://localhost:1/mcp"}}}'),
+        ("cursor", '{"mcpServers": {"memoryfield": "npx"}}'),
+        ("opencode", '{"mcp": {"memoryfield": {"type": "local", "command": ["npx", "memory", "field"]}}}'),
+        ("codex", "[mcp_servers.memoryfield]\ncommand = 'npx'\n"),
+        ("codex", "[mcp_servers]\nmemoryfield = 1\n"),
+    ],
+)
+def test_an_entry_of_our_name_that_starts_something_else_is_somebody_elses(house: House, agent: str, text: str) -> None:
+    check_refused(house, agent, text, "does not start `memoryfield mcp`, so it is not ours", "not ours")
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        ["/old/bin/memoryfield", "mcp"],
+        ["C:\\Tools\\memoryfield.exe", "mcp"],
+        ["/usr/bin/python3", "-m", "memoryfield", "mcp", "-f", "x"],
+        ["uvx", "--from", "memoryfield-cli[mcp]", "memoryfield", "mcp"],
+    ],
+)
+def test_an_entry_that_starts_us_in_another_way_is_ours(house: House, start: list[str]) -> None:
+    file = house.file("claude-code", "project")
+    file.write_text(json.dumps({"mcpServers": {"memoryfield": {"command": start[0], "args": start[1:]}}}))
+    assert house.run("status", "--project").out.startswith("claude-code\tproject\tinstalled")
+    assert house.run("install", "--agent", "claude-code", "--project", "-f", "notes").code == 0
+    assert words(house.entry("claude-code", "project")) == ["memoryfield", "mcp", "-f", "./notes"]
+    assert house.run("uninstall", "--agent", "claude-code", "--project").code == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcp_servers = {b = {command = 'b'}}\n",
+        "[mcp_servers]\nmemoryfield = {command = '/old/memoryfield'}\n".replace("}", ", args = ['mcp']}"),
+    ],
+)
+def test_inline_tables_are_refused_in_words(house: House, text: str) -> None:
+    file = house.file("codex", "user")
+    file.parent.mkdir()
+    file.write_text(text, encoding="utf-8")
+    refused = house.run("install", "--agent", "codex", "-f", "notes")
     assert refused.code == 3
-    assert "is no object" in refused.err
+    assert "mcp_servers is written in a way that cannot be changed here; it should be tables" in refused.err
     assert file.read_text(encoding="utf-8") == text
+
+
+def test_one_configuration_that_is_refused_does_not_stop_the_others(house: House) -> None:
+    house.file("cursor", "user").parent.mkdir()
+    house.file("cursor", "user").write_text("{ broken")
+    house.file("gemini", "user").parent.mkdir()
+    house.file("gemini", "user").mkdir()
+    agents = [word for agent in ("claude-code", "cursor", "gemini", "codex") for word in ("--agent", agent)]
+    done = house.run("install", *agents, "-f", "notes", "--json")
+    assert done.code == 3
+    states = {one["agent"]: one["state"] for one in done.json["agents"]}
+    assert states == {"claude-code": "installed", "cursor": "refused", "gemini": "failed", "codex": "installed"}
+    assert [one["note"] for one in done.json["agents"] if one["agent"] == "gemini"] == [
+        f"{house.file('gemini', 'user')}: Is a directory"
+    ]
+    assert house.run("install", "--agent", "gemini", "-f", "notes").code == 1
 
 
 def test_opencode_keeps_the_file_and_the_shape_that_it_has(house: House) -> None:
@@ -229,6 +326,42 @@ def test_links_and_permissions_stay(house: House) -> None:
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
     assert house.entry("claude-code", "user")
     assert [path.name for path in real.parent.iterdir()] == ["claude.json"]
+
+
+def test_what_is_read_only_is_refused(house: House) -> None:
+    file = house.file("claude-code", "user")
+    file.write_text("{}", encoding="utf-8")
+    file.chmod(0o444)
+    refused = house.run("install", "--agent", "claude-code", "-f", "notes")
+    assert (refused.code, file.read_text(encoding="utf-8")) == (3, "{}")
+    assert f"{file}: it is read-only" in refused.err
+    file.chmod(0o644)
+
+
+@pytest.mark.skipif(WINDOWS, reason="links and permissions of POSIX")
+def test_links_that_lead_nowhere(house: House) -> None:
+    link = house.file("claude-code", "user")
+    link.symlink_to(house.home / "dotfiles" / "claude.json")
+    assert house.run("install", "--agent", "claude-code", "-f", "notes").code == 0
+    assert link.is_symlink()
+    assert house.entry("claude-code", "user")
+    round_ = house.file("cursor", "user")
+    round_.parent.mkdir()
+    round_.symlink_to(round_)
+    refused = house.run("install", "--agent", "cursor", "-f", "notes")
+    assert refused.code == 1
+    assert f"error: {round_}: Too many levels of symbolic links" in refused.err
+    assert round_.is_symlink()
+
+
+@pytest.mark.skipif(WINDOWS or sys.platform == "darwin", reason="names there are Unicode")
+def test_a_path_that_is_not_utf8_is_refused(house: House) -> None:
+    make_kitchen(house.project / "caf\udce9")
+    for agent in ("claude-code", "codex"):
+        refused = house.run("install", "--agent", agent, "-f", "caf\udce9")
+        assert refused.code == 3
+        assert "a path that is not UTF-8 cannot be written into it" in refused.err
+        assert not house.file(agent, "user").exists()
 
 
 def test_folders_that_variables_name_are_taken(house: House) -> None:
@@ -280,7 +413,7 @@ def test_a_change_by_somebody_else_meanwhile_is_not_lost(house: House) -> None:
     file = house.file("claude-code", "user")
     file.write_text("{}", encoding="utf-8")
     ours = mcp_install._File(file)
-    ours.put(("mcpServers", "memoryfield"), {"command": "x"})
+    ours.put(("mcpServers", "memoryfield", "command"), "x")
     file.write_text('{"theme": "dark"}', encoding="utf-8")
     with pytest.raises(RefusedError, match="changed by somebody else"):
         ours.save()
@@ -294,6 +427,44 @@ def test_status_tells_what_starts_the_server(house: House) -> None:
     assert set(shown) == set(PLACES)
     assert [pair for pair, one in shown.items() if one["state"] == "installed"] == [("codex", "project")]
     assert shown["codex", "project"]["command"][-2:] == ["-f", "./notes"]
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_status_can_be_asked_for_one_scope(house: House, scope: str) -> None:
+    shown = house.run("status", f"--{scope}", "--json").json["agents"]
+    assert [one["scope"] for one in shown] == [scope] * len(AGENTS)
+
+
+def test_what_the_server_needs_besides_is_told(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = ("install", "--agent", "claude-code", "--project", "-f", "notes")
+    empty = house.home / "bin"
+    empty.mkdir()
+    told = house.run(*project, PATH=str(empty))
+    assert "starts `memoryfield`, which is not on your PATH: pipx install" in told.err
+    assert words(house.entry("claude-code", "project"))[0] == "memoryfield"
+    other = empty / ("memoryfield.exe" if WINDOWS else "memoryfield")
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    assert (
+        f"note: the project's configuration starts `memoryfield`, which on your PATH is {other}"
+        in house.run(*project, PATH=str(empty)).err
+    )
+    scripts = Path(sysconfig.get_path("scripts"))
+    assert house.run(*project, PATH=str(scripts)).err == ""
+    assert house.run("install", "--agent", "claude-code", "-f", "notes", PATH=str(empty)).err == ""
+    make_kitchen(house.home / "elsewhere")
+    outside = house.run(*project, "-f", "../elsewhere", PATH=str(scripts))
+    assert "/elsewhere lies outside of the project" in outside.err
+    monkeypatch.setattr(mcp_install, "find_spec", lambda name: None if name == "mcp" else name)
+    told = house.run("install", "--agent", "claude-code", "-f", "notes", "--json")
+    assert told.json["notes"] == ["the server needs an extra that is not installed: pip install 'memoryfield-cli[mcp]'"]
+
+
+def test_without_a_home_folder_the_project_is_still_served(house: House) -> None:
+    told = house.run("install", "--agent", "claude-code", "-f", "notes", HOME="", USERPROFILE="")
+    assert told.code == 2
+    assert "your home folder is not known" in told.err
+    assert house.run("install", "--agent", "claude-code", "--project", "-f", "notes", HOME="", USERPROFILE="").code == 0
 
 
 def test_the_command_that_is_written_starts_the_server(house: House) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -274,6 +273,15 @@ def test_status_says_who_finds_it(ann: Person) -> None:
     ]
 
 
+def test_status_can_be_asked_for_one_scope(ann: Person) -> None:
+    ann.run("install", "--agent", "claude-code")
+    ann.run("install", "--agent", "gemini", "--project")
+    for scope, agent in (("user", "claude-code"), ("project", "gemini")):
+        places = ann.run("status", f"--{scope}", "--json").json["places"]
+        assert {one["scope"] for one in places} == {scope}
+        assert [one["agent"] for one in places if one["state"] == "current"] == [agent]
+
+
 def test_a_skill_that_is_not_ours_does_not_count_as_installed(ann: Person) -> None:
     ann.put(f".claude/skills/{FILE}", b"mine")
     assert ann.run("status").code == 1
@@ -308,8 +316,23 @@ def test_a_linked_skill_folder_is_followed(ann: Person) -> None:
     assert results(ann.run("install", "--agent", "codex", "--json")) == {"codex": "unchanged"}
     assert link.is_symlink()
     assert ann.run("uninstall").code == 0
-    assert not os.listdir(ann.home / ".agents/skills")  # noqa: PTH208
+    assert ann.files() == {}
     assert link.is_symlink()
+
+
+@links
+def test_a_folder_that_somebody_linked_stays(ann: Person) -> None:
+    folder = ann.home / "dotfiles/skill"
+    folder.mkdir(parents=True)
+    link = ann.home / ".claude/skills/memoryfield"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(folder)
+    assert ann.run("install", "--agent", "claude-code").code == 0
+    assert list(ann.files()) == ["dotfiles/skill/SKILL.md"]
+    assert ann.run("uninstall").code == 0
+    assert ann.files() == {}
+    assert link.is_symlink()
+    assert folder.is_dir()
 
 
 @links
@@ -362,9 +385,20 @@ def test_a_repository_on_github_is_not_taken_for_one_with_copilot(ann: Person) -
         ("CODEX_HOME", ["mcp", "install", "--agent", "codex", "-f", "kitchen"]),
     ],
 )
-def test_a_variable_that_names_nobodys_home_is_told(tmp_path: Path, variable: str, arguments: list[str]) -> None:
+@pytest.mark.parametrize("value", ["~nobody-of-this-name/x", "~/x", "x", "./x"])
+def test_a_variable_that_is_no_whole_path_is_told(
+    tmp_path: Path, variable: str, arguments: list[str], value: str
+) -> None:
     make_kitchen(tmp_path / "kitchen")
-    run = forked(*arguments, cwd=tmp_path, env={variable: "~nobody-of-this-name/x", "HOME": str(tmp_path / "home")})
+    run = forked(*arguments, cwd=tmp_path, env={variable: value, "HOME": str(tmp_path / "home")})
     assert (run.code, run.out) == (2, "")
-    assert f"{variable} is '~nobody-of-this-name/x'" in run.err
-    assert not (tmp_path / "home").exists()
+    assert f"{variable} is {value!r}, which is no whole path" in run.err
+    assert [path.name for path in tmp_path.iterdir()] == ["kitchen"]
+
+
+def test_an_empty_home_is_none(ann: Person) -> None:
+    told = ann.run("install", "--agent", "claude-code", env={"HOME": "", "USERPROFILE": ""})
+    assert told.code == 2
+    assert "your home folder is not known" in told.err
+    assert ann.run("install", "--agent", "claude-code", "--project", env={"HOME": "", "USERPROFILE": ""}).code == 0
+    assert ann.run("status", "--project", env={"HOME": "", "USERPROFILE": ""}).code == 0
