@@ -258,6 +258,8 @@ class _File:
         self._format = toml if path.suffix == ".toml" else jsonc
 
     def _read(self) -> bytes | None:
+        if self._target.exists() and not self._target.is_file():
+            raise self._refusal(RefusedError("it is no plain file"))  # a device that is replaced is lost to everybody
         try:
             return self._target.read_bytes()
         except (FileNotFoundError, NotADirectoryError):

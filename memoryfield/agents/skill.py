@@ -230,6 +230,8 @@ def _check_ours(state: State) -> None:
 
 def _state(file: Path) -> State:
     """What lies there. Line ends do not count: git changes them on the way."""
+    if file.exists() and not file.is_file():  # a pipe would keep its reader waiting
+        return State.FOREIGN
     try:
         text = _with_lf(file.read_bytes())
     except (FileNotFoundError, NotADirectoryError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -287,16 +288,13 @@ def test_inline_tables_are_refused_in_words(house: House, text: str) -> None:
 def test_one_configuration_that_is_refused_does_not_stop_the_others(house: House) -> None:
     house.file("cursor", "user").parent.mkdir()
     house.file("cursor", "user").write_text("{ broken")
-    house.file("gemini", "user").parent.mkdir()
-    house.file("gemini", "user").mkdir()
+    house.file("gemini", "user").parent.write_text("a file in the way")
     agents = [word for agent in ("claude-code", "cursor", "gemini", "codex") for word in ("--agent", agent)]
     done = house.run("install", *agents, "-f", "notes", "--json")
     assert done.code == 3
     states = {one["agent"]: one["state"] for one in done.json["agents"]}
     assert states == {"claude-code": "installed", "cursor": "refused", "gemini": "failed", "codex": "installed"}
-    assert [one["note"] for one in done.json["agents"] if one["agent"] == "gemini"] == [
-        f"{house.file('gemini', 'user')}: Is a directory"
-    ]
+    assert done.json["agents"][2]["note"].startswith(f"{house.file('gemini', 'user')}: ")
     assert house.run("install", "--agent", "gemini", "-f", "notes").code == 1
 
 
@@ -336,6 +334,22 @@ def test_what_is_read_only_is_refused(house: House) -> None:
     assert (refused.code, file.read_text(encoding="utf-8")) == (3, "{}")
     assert f"{file}: it is read-only" in refused.err
     file.chmod(0o644)
+
+
+@pytest.mark.skipif(WINDOWS, reason="pipes of POSIX")
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_is_no_plain_file_is_neither_read_nor_replaced(house: House, linked: bool) -> None:
+    file = house.file("claude-code", "user")
+    pipe = house.home / "pipe" if linked else file
+    os.mkfifo(pipe)
+    if linked:
+        file.symlink_to(pipe)
+    for arguments in (["install", "-f", "notes", "--agent", "claude-code"], ["uninstall", "--agent", "claude-code"]):
+        refused = house.run(*arguments)
+        assert refused.code == 3
+        assert f"{file}: it is no plain file" in refused.err
+    assert "claude-code\tuser\tbroken" in house.run("status").out
+    assert pipe.is_fifo()
 
 
 @pytest.mark.skipif(WINDOWS, reason="links and permissions of POSIX")

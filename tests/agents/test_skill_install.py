@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -224,6 +225,17 @@ def test_a_folder_in_the_place_of_the_file_is_not_ours(ann: Person) -> None:
     (ann.home / ".claude/skills" / FILE).mkdir(parents=True)
     assert ann.run("install", "--agent", "claude-code").code == 3
     assert ann.run("uninstall").code == 3
+
+
+@links
+def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(ann: Person) -> None:
+    pipe = ann.home / ".claude/skills" / FILE
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+    assert ann.run("status").code == 1
+    assert ann.run("install", "--agent", "claude-code").code == 3
+    assert ann.run("uninstall").code == 3
+    assert pipe.is_fifo()
 
 
 # Taking it away
