@@ -235,8 +235,9 @@ def _found(harness: Harness, scope: str, path: Path) -> Installed:
         entries = _entries(harness, scope, _File(path))
     except (RefusedError, OSError) as error:
         return Installed(harness.name, scope, path, "broken", [], _told(path, error))
-    state = "absent" if not entries else "installed" if all(map(_is_ours, entries.values())) else "not ours"
-    return Installed(harness.name, scope, path, state, next((_words(entry) for entry in entries.values()), []))
+    ours = [_words(entry) for entry in entries.values() if _is_ours(entry)]
+    state = "absent" if not entries else "installed" if len(ours) == len(entries) else "not ours"
+    return Installed(harness.name, scope, path, state, ours[0] if ours else [])
 
 
 def _told(path: Path, error: Exception) -> str:

@@ -213,7 +213,7 @@ def check_refused(house: House, agent: str, text: str, says: str, state: str) ->
         assert file.read_text(encoding="utf-8") == text
     shown = house.run("status", "--project")
     (line,) = [line for line in shown.out.splitlines() if line.startswith(f"{agent}\t")]
-    assert line.split("\t")[2] == state
+    assert line == f"{agent}\tproject\t{state}\t{file.relative_to(house.project).as_posix()}"
     assert (f"note: {file}: " in shown.err and says in shown.err) == (state == "broken")
 
 
@@ -239,6 +239,7 @@ def test_what_holds_no_servers_where_they_belong_is_not_touched(house: House, ag
     [
         ("claude-code", '{"mcpServers": {"memoryfield": {"command": "npx", "args": ["-y", "field"]}}}'),
         ("claude-code", '{"mcpServers": {"memoryfield": {"command": "memoryfield", "args": ["serve"]}}}'),
+        ("cursor", '{"mcpServers": {"memoryfield": {"command": "npx", "args": ["mcp", "--key", "secret"]}}}'),
         ("gemini", '{"mcpServers": {"memoryfield": {"httpUrl": "http://localhost:1/mcp"}}}'),
         ("cursor", '{"mcpServers": {"memoryfield": "npx"}}'),
         ("opencode", '{"mcp": {"memoryfield": {"type": "local", "command": ["npx", "memory", "field"]}}}'),
