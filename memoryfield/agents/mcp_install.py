@@ -171,7 +171,7 @@ def install(agents: Sequence[str], scope: str, root: Path, fields: Sequence[str]
         fields: locations, from the current folder on, or names.
 
     Raises:
-        UsageError: no such harness, no field at a location, or one of a name that cannot be written.
+        UsageError: no such harness, no field at a location, or no home folder.
     """
     from ..containers import open_container
 
@@ -218,8 +218,8 @@ def _each(
 ) -> list[Installed]:
     """Change each configuration whose entry is ours or none; what goes wrong in one does not stop the others."""
     found: list[Installed] = []
-    for harness in named(agents, HARNESSES):
-        path = _path(harness, scope, root)
+    places = [(harness, _path(harness, scope, root)) for harness in named(agents, HARNESSES)]
+    for harness, path in places:
         try:
             file = _File(path)
             _check_ours(harness, scope, file)

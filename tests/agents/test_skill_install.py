@@ -395,6 +395,7 @@ def test_a_repository_on_github_is_not_taken_for_one_with_copilot(ann: Person) -
         ("CLAUDE_CONFIG_DIR", ["skill", "install", "--agent", "claude-code"]),
         ("CLAUDE_CONFIG_DIR", ["mcp", "install", "--agent", "claude-code", "-f", "kitchen"]),
         ("CODEX_HOME", ["mcp", "install", "--agent", "codex", "-f", "kitchen"]),
+        ("CODEX_HOME", ["mcp", "install", "--agent", "cursor", "--agent", "codex", "-f", "kitchen"]),
     ],
 )
 @pytest.mark.parametrize("value", ["~nobody-of-this-name/x", "~/x", "x", "./x"])
