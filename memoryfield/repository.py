@@ -20,8 +20,9 @@ IGNORE = """\
 .memoryfield*
 """
 ATTRIBUTES = """\
-# The same bytes, and so the same hashes, on every system; diffs that name the heading.
-*.md text eol=lf diff=markdown
+# The same bytes, line ends included, and so the same hashes, on every system; diffs that name the heading.
+* -text
+*.md diff=markdown
 *.sqlite3 binary
 """
 FILES = {".gitignore": IGNORE, ".gitattributes": ATTRIBUTES}

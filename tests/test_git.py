@@ -13,7 +13,7 @@ import pytest
 from memoryfield import Field
 from memoryfield.index.sync import SyncReport
 
-from .cli.support import forked, memoryfield
+from .cli.support import contents, forked, memoryfield
 from .doubles.ollama_server import OllamaServer
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -97,12 +97,21 @@ def test_without_git_nothing_is_made(tmp_path: Path) -> None:
     assert not (tmp_path / "notes").exists()
 
 
-def test_a_page_has_the_same_bytes_in_every_checkout(tmp_path: Path) -> None:
+@pytest.mark.parametrize("autocrlf", ["true", "input", "false"])
+def test_every_file_has_the_same_bytes_in_every_checkout(tmp_path: Path, autocrlf: str) -> None:
     forked("create", "notes", "--git", cwd=tmp_path)
-    page = (tmp_path / "notes" / "index.md").read_bytes()
-    commit(tmp_path / "notes")
-    git(tmp_path, "-c", "core.autocrlf=true", "clone", "-q", "notes", "copy")
-    assert (tmp_path / "copy" / "index.md").read_bytes() == page
+    notes, copy = tmp_path / "notes", tmp_path / "copy"
+    (notes / "crlf.md").write_bytes(b"---\r\ntitle: A\r\n---\r\n\r\nA.\r\n")
+    (notes / "mixed.md").write_bytes(b"One.\nTwo.\r\nThree.\r")
+    (notes / "data.csv").write_bytes(b"a,b\r\n1,2\n")
+    settings = ["-c", f"core.autocrlf={autocrlf}", "-c", "core.safecrlf=false"]
+    git(notes, *settings, "add", "-A")
+    git(notes, *settings, "commit", "-qm", "pages")
+    git(tmp_path, *settings, "clone", "-q", "notes", "copy")
+    assert contents(copy) == contents(notes)
+    assert git(copy, *settings, "status", "--porcelain") == ""
+    with Field.open(notes) as here, Field.open(copy) as there:
+        assert here.content_hash() == there.content_hash()
 
 
 # what is embedded again
