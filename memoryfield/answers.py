@@ -43,7 +43,8 @@ class Similar(NamedTuple):
 class Written(NamedTuple):
     """A page that was stored, and in plain words what its writer should know.
 
-    `similar` are other pages that say nearly the same, if they were looked for.
+    `similar` are other pages that say nearly the same, if they were looked for; `changed` is false
+    where the page said all of it already, and was left as it is.
     """
 
     page: Page
@@ -51,6 +52,7 @@ class Written(NamedTuple):
     notes: tuple[str, ...] = ()
     field: str = ""
     similar: tuple[Similar, ...] = ()
+    changed: bool = True
 
     @property
     def told(self) -> list[str]:
@@ -68,6 +70,7 @@ class Written(NamedTuple):
             "bytes": self.page.size,
             "notes": list(self.notes),
             "similar": [page.to_dict() for page in self.similar],
+            "changed": self.changed,
         }
 
 

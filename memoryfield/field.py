@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from . import names
 from .answers import PageList, PageRead, PagesRead, Similar, Written, listed
-from .appending import appended
+from .appending import appended, gathered
 from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
     DuplicateError,
@@ -252,8 +252,8 @@ class Field:
 
         Args:
             name: with or without `.md`; empty: made from the title.
-            text: the page, with or without frontmatter; for `append`, what comes after the stored text,
-                its own frontmatter left out.
+            text: the page, with or without frontmatter; for `append`, what comes after the stored text.
+                Of its own frontmatter the page gets the tags and sources, and `notes` tells what is left out.
             mode: `new` refuses an existing page; `replace` keeps its uuid and created, and all of its
                 frontmatter where the text has none.
             section: for `append`, the heading (or its anchor) at the end of whose section the text is to
@@ -295,20 +295,30 @@ class Field:
                 question = f"; did you mean {', '.join(close)}?" if close else ""
                 notes.append(f"{name} was not there, and is new{question}")
             given = Page(name, raw)
+            keys: dict[str, str | list[str]] = {}
             _check_uuid(given, stored)
+            if stored is None and not raw.strip():
+                raise UsageError(f"{name} would have no text", hint="Give what it is to say; a title answers nothing.")
             if stored is not None and mode == "replace":
                 title = title or ("" if given.has_frontmatter else given.heading or "")
                 given = _replacing(stored, given)
             elif mode == "append" and (stored is not None or section):
-                added = given.body.encode("utf-8") if given.is_utf8 and given.frontmatter_is_valid else raw
-                given = Page(name, appended(stored or Page(name, b""), added, section, notes))
+                raw = appended(stored, given, section, notes)
+                keys = gathered(stored, given, notes) if stored else {}
+                given = Page(name, raw)
             similar += nearness.look_again() if nearness else []
             if similar and stored is None and duplicates == "refuse":
                 raise _duplicate(similar)
-            self.container.write(name, with_filled_frontmatter(given, title=title, summary=summary, kept=stored))
+            raw = with_filled_frontmatter(given, title=title, summary=summary, kept=stored)
+            raw = (keys and with_keys(Page(name, raw), **keys)) or raw
+            changed = stored is None or bool(keys) or _differs(stored, given, Page(name, raw), title, summary)
+            if changed:
+                self.container.write(name, raw)
             page = self._load(name)
+        if not changed:
+            notes.append(f"{name} says this already: nothing was changed")
         notes += [*_notes(page), *(nearness.notes if nearness else ())]
-        return Written(page, stored is None, tuple(notes), self.name, tuple(similar))
+        return Written(page, stored is None, tuple(notes), self.name, tuple(similar), changed)
 
     def _nearness(self, raw: bytes, name: str) -> "Nearness | None":
         """What compares a text with the other pages; None where it cannot be written anyhow."""
@@ -642,6 +652,12 @@ def _replacing(stored: Page, given: Page) -> Page:
             f"the text is empty, and {stored.filename} is not", hint="`memoryfield delete` deletes a page."
         )
     return with_block_of(stored, given)
+
+
+def _differs(stored: Page, given: Page, filled: Page, title: str, summary: str) -> bool:
+    """Whether a page changes in more than `updated`."""
+    same = given.raw == stored.raw and title in ("", stored.title) and summary in ("", stored.summary)
+    return not (same or with_keys(filled, updated=stored.updated) == stored.raw)
 
 
 def _duplicate(similar: list[Similar]) -> DuplicateError:

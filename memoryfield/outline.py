@@ -85,10 +85,21 @@ def outline(text: str) -> Outline:
     return Outline(lines, ordered, _own_anchors(lines), labels, list(_uses(lines, labels)))
 
 
-def is_open(text: str) -> bool:
-    """Whether what stood behind a text would belong to its last block: code, or a comment, that never ends."""
-    tokens = _blocks(f"{text}\n\nx", {})
-    return not tokens or tokens[-1].content != "x"
+def closing(text: str) -> str:
+    """What ends the last block of a text, if what stood behind it would belong to that: code, or a comment."""
+    last = next(reversed(_blocks(f"{text}\n\nx", {})), None)
+    if last is None or last.content == "x":
+        return ""
+    if last.type == "fence":
+        return last.markup
+    opening = _RAW.match(last.content.lstrip())
+    return _CLOSING.get(opening[0].lower(), ">") if opening else ""
+
+
+_CLOSING = {"<!--": "-->", "<?": "?>", "<![cdata[": "]]>"} | {
+    f"<{name}": f"</{name}>" for name in ("pre", "script", "style", "textarea")
+}
+_RAW = re.compile(r"<(?:!--|\?|!\[CDATA\[|pre|script|style|textarea|!)", re.IGNORECASE)
 
 
 @cache

@@ -138,6 +138,11 @@ class Page:
             return self.text
         return self.text[self.block.body :]
 
+    @property
+    def head(self) -> bytes:
+        """All that stands above the body, as bytes; nothing where the page is not UTF-8."""
+        return self.raw[: len(self.raw) - len(self.body.encode("utf-8"))] if self.is_utf8 else b""
+
     @cached_property
     def heading(self) -> str | None:
         """The text of the first heading, outside code."""

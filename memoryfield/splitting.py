@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
 
@@ -19,13 +19,10 @@ from .errors import RefusedError
 from .field import Field, check_match
 from .frontmatter import newline_of
 from .frontmatter.rewriting import new_block
-from .outline import PARAGRAPH, Cut, Outline, is_open, outline
+from .outline import PARAGRAPH, Cut, Outline, closing, outline
 from .page import Page, now, with_filled_frontmatter
 from .sections import anchor as anchor_of
 from .sections import sections
-
-if TYPE_CHECKING:
-    pass
 
 SMALL = 4
 """A section under this part of what fits is not a page of its own, if it fits on that of its neighbour."""
@@ -212,13 +209,8 @@ def _following(
             continue
         body = with_moved_anchors(page.body, name, anchors)
         if body != page.body:
-            found.append((page, _head(page) + body.encode("utf-8")))
+            found.append((page, page.head + body.encode("utf-8")))
     return found
-
-
-def _head(page: Page) -> bytes:
-    """All that stands above a page's body."""
-    return page.raw[: len(page.raw) - len(page.body.encode("utf-8"))]
 
 
 # where to cut
@@ -316,7 +308,7 @@ class _Parts:
         if number:
             block = new_block(self._keys(number), self.newline)
             return (block + self.newline + body).encode("utf-8")
-        first = Page(self.page.filename, _head(self.page) + body.encode("utf-8"))
+        first = Page(self.page.filename, self.page.head + body.encode("utf-8"))
         return with_filled_frontmatter(first, kept=self.page) if self.fresh else first.raw
 
     def _keys(self, number: int) -> dict[str, Any]:
@@ -339,7 +331,7 @@ class _Parts:
             _ended("".join(lines[one.start : one.end]), newline) for one in self.found.needed(piece.start, piece.end)
         )
         way = self._way(number, limit)
-        if is_open(own):  # what came behind it would be code
+        if closing(own):  # what came behind it would be code
             text = newline.join([way, copied, own] if copied else [way, own])
         else:
             text = "".join(_ended(part, newline) + newline for part in (own, copied) if part) + way
@@ -361,6 +353,20 @@ class _Parts:
     def _led(self, text: str, name: str) -> str:
         """The text with its links to anchors of the page leading to where those are now."""
         return with_moved_anchors(text, self.page.filename, self.anchors, name)
+
+
+_WAY = re.compile(
+    r"(?:^The other parts of this page:\s+(?:^- \[.*\]\([a-z0-9-]+\.md\)\s*)+"
+    r"|^This page goes on in \[.*\]\([a-z0-9-]+\.md\)\.\s*"
+    r"|^Part \d+ of \d+ of \[.*\]\([a-z0-9-]+\.md\)\..*\s*)\Z",
+    re.MULTILINE,
+)
+
+
+def place_of_way(body: str) -> int | None:
+    """Where a part's way to the others begins, in characters, if the text ends in it as `split` has written it."""
+    found = _WAY.search(body)
+    return found.start() if found else None
 
 
 def with_moved_anchors(text: str, old: str, anchors: Mapping[str, tuple[str, str]], part: str = "") -> str:

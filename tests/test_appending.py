@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from memoryfield import Field
 from memoryfield.errors import RefusedError, SectionNotFoundError, UsageError
 from memoryfield.page import Page
+from memoryfield.splitting import place_of_way
 
 HEAD = '---\ntitle: Woks\nuuid: 0b8e9a3e-6f1c-4d6a-9a55-1d2c3b4a5f60\ncreated: "2026-01-02T03:04:05Z"\n---\n\n'
 TEXT = """# Woks
@@ -114,7 +116,70 @@ def test_a_section_is_for_appending_alone(field: Field) -> None:
 def test_what_never_ends_would_take_in_the_rest(field: Field, text: str) -> None:
     with pytest.raises(RefusedError, match="within a block"):
         append(field, text, "Log")
-    assert text in append(field, text, "Last")
+    assert text.strip() in append(field, text, "Last")
+
+
+@pytest.mark.parametrize(
+    ("opened", "closing"),
+    [
+        ("```sh\nmake", "```"),
+        ("~~~~\n```\n", "~~~~"),
+        ("<!-- note\n", "-->"),
+        ("<PRE>\n\nas it is\n", "</pre>"),
+        ("<?php\n", "?>"),
+        ("<!DOCTYPE\n", ">"),
+    ],
+)
+@pytest.mark.parametrize("section", ["", "Last", "## New"])
+def test_an_open_block_at_the_end_is_closed_and_that_is_said(
+    field: Field, opened: str, closing: str, section: str
+) -> None:
+    (field.location / "woks.md").write_text(HEAD + TEXT + "\n\n" + opened, "utf-8")
+    written = field.write("woks", "More.\n", mode="append", section=section)
+    behind = f"{opened.rstrip()}\n{closing}\n\n" + ("## New\n\n" if section == "## New" else "") + "More.\n"
+    assert written.page.body.endswith(behind)
+    assert any("to close it" in note for note in written.notes)
+    again = field.write("woks", "And more.\n", mode="append", section=section)
+    assert again.notes == ()
+
+
+def test_what_is_indented_in_an_item_ends_with_it(field: Field) -> None:
+    text = append(field, "- item\n  ```\n  code\n", "Last")
+    assert append(field, "More.\n", "## New") == text + "\n## New\n\nMore.\n"
+
+
+# pages that were split
+
+
+@pytest.mark.parametrize("sections", [2, 60])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_the_way_to_the_other_parts_stays_the_last(field: Field, sections: int, newline: str) -> None:
+    text = HEAD + TEXT + "".join(f"\n\n## Part [{number}]\n\n" + "It is so.\n" * 700 for number in range(sections))
+    (field.location / "woks.md").write_bytes(text.replace("\n", newline).encode())
+    parts = field.split("woks").parts
+    for part in (parts[0], parts[1], parts[-1]):
+        before = field.read(part.name).text
+        place = place_of_way(before)
+        assert place is not None
+        way = before[place:]
+        assert ".md)" in way
+        for number, section in enumerate(("", "## New", "new")):
+            after = field.write(part.name, f"- {number}\n", mode="append", section=section).page.text
+            assert re.search(rf"- {number}\s+{re.escape(way)}\Z", after)
+        assert re.search(r"- 0\s+## New\s+- 1\s+- 2\s", after)
+        assert "\n" not in after.replace(newline, "")
+
+
+def test_links_that_are_text_are_none(field: Field) -> None:
+    text = field.write("woks", "Part 1 of it: [a](a.md).\n", mode="append").page.body
+    assert place_of_way(text) is None
+    assert field.write("woks", "More.", mode="append").page.body == text + "\nMore."
+
+
+def test_a_new_page_keeps_the_frontmatter_of_its_text(field: Field) -> None:
+    page = field.write("log", "---\ntitle: Log\nstatus: new\n---\nBegun.\n", mode="append", section="## First").page
+    assert (page.title, page.frontmatter["status"]) == ("Log", "new")
+    assert page.body == "\n## First\n\nBegun.\n"
 
 
 def test_code_that_ends_is_fine(field: Field) -> None:

@@ -202,7 +202,7 @@ def test_what_a_page_lacks_is_filled_in(field: Field) -> None:
         ("---\ntitle: Front\n---\n# Heading\n", "Given", "Given"),
         ("Text.\n\nHeading\n=======\n", "", "Heading"),
         ("```\n# no heading\n```\n", "", "pans"),
-        ("", "", "pans"),
+        ("Text.", "", "pans"),
     ],
 )
 def test_the_title_is_the_given_one_else_the_first_heading_else_the_name(
@@ -255,7 +255,7 @@ def test_a_page_that_is_too_large_is_stored_and_said_to_be(field: Field) -> None
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
-@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=200).filter(lambda text: text.encode().strip()))
 def test_whatever_text_is_written_is_stored_to_the_byte(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     field = Field.open(tmp_path_factory.mktemp("field"))
     given = Page("pans.md", text.encode())
@@ -443,10 +443,69 @@ def test_appending_keeps_every_byte_that_was_there(field: Field, stored: bytes, 
     assert page.raw == expected or page.problems == []
 
 
-@pytest.mark.parametrize("keys", ["title: Other\ntags: none\n", "title: Other\ntitle: Another\n"])
-def test_appending_leaves_out_the_frontmatter_of_the_added_text(field: Field, keys: str) -> None:
-    page = field.write("woks", f"---\n{keys}---\nMore.\n", mode="append").page
-    assert page.text.replace(page.updated, OLD) == STORED + "\nMore.\n"
+@pytest.mark.parametrize("keys", ["title: Other\nstatus: new\n", "title: Other\ntitle: Another\nstatus: new\n"])
+def test_appending_leaves_out_the_frontmatter_of_the_added_text_and_says_so(field: Field, keys: str) -> None:
+    written = field.write("woks", f"---\n{keys}---\nMore.\n", mode="append")
+    assert written.page.text.replace(written.page.updated, OLD) == STORED + "\nMore.\n"
+    assert written.notes == ("left out of the text's frontmatter, since the page has its own: title, status",)
+
+
+def test_but_its_tags_and_sources_are_the_pages_too(field: Field) -> None:
+    keys = "tags: [iron, steel]\nsource: https://example.org/iron\n"
+    written = field.write("woks", f"---\n{keys}---\nMore.\n", mode="append")
+    assert written.page.frontmatter["tags"] == ["pans", "steel", "iron"]
+    assert written.page.frontmatter["source"] == "https://example.org/iron"
+    assert written.notes == ("the text's tags and source went to the page's own",)
+    keys = "tags: iron\nsource: [https://example.org/iron, https://example.org/wood]\n"
+    page = field.write("woks", f"---\n{keys}---\nAnd more.\n", mode="append").page
+    assert page.frontmatter["source"] == ["https://example.org/iron", "https://example.org/wood"]
+    odd = field.write("woks", "---\ntags: {a: b}\n---\n", mode="append")
+    assert odd.page.raw == page.raw
+    assert "tags" in odd.notes[0]
+
+
+def test_a_page_without_frontmatter_gets_them_and_broken_ones_are_told(field: Field) -> None:
+    (field.location / "pans.md").write_bytes(b"# Pans\n")
+    page = field.write("pans", "---\nsource: https://example.org\n---\nMore.\n", mode="append").page
+    assert page.frontmatter["source"] == "https://example.org"
+    written = field.write("pans", "---\na: b: c\n---\nMore.\n", mode="append")
+    assert written.page.body.endswith("---\na: b: c\n---\nMore.\n")
+    assert "broken" in written.notes[0]
+
+
+# what changes nothing
+
+
+@pytest.mark.parametrize("stored", [STORED, STORED.replace(OLD, "2026-01-02T03:04:05+00:00"), "# No frontmatter.\n"])
+@pytest.mark.parametrize("mode", ["replace", "append"])
+def test_a_write_that_changes_nothing_leaves_the_page_as_it_is(
+    field: Field, stored: str, mode: Literal["replace", "append"]
+) -> None:
+    (field.location / "woks.md").write_text(stored, "utf-8")
+    before = (field.location / "woks.md").stat()
+    written = field.write("woks", stored if mode == "replace" else "\n", mode=mode)
+    assert (written.changed, written.page.text) == (False, stored)
+    assert written.notes == ("woks.md says this already: nothing was changed",)
+    assert (field.location / "woks.md").stat().st_mtime_ns == before.st_mtime_ns
+
+
+def test_so_does_a_text_that_the_page_has_with_what_was_filled_in(field: Field) -> None:
+    text = "---\ntitle: Pans\n---\n\nIron.\n"
+    first = field.write("pans", text, summary="Heavy.").page
+    assert not field.write("pans", first.body, title="Pans", summary="Heavy.", mode="replace").changed
+    assert not field.write("pans", "", title="Pans", mode="append").changed
+    assert field.read("pans").raw == first.raw
+    assert field.write("pans", "", mode="append", title="Pots").changed
+    assert field.write("pans", "", mode="append", summary="Light.").changed
+
+
+def test_a_new_page_without_text_is_refused(field: Field) -> None:
+    modes: tuple[Literal["new", "replace", "append"], ...] = ("new", "replace", "append")
+    for mode in modes:
+        with pytest.raises(UsageError, match=r"pans\.md would have no text"):
+            field.write("pans", " \n", title="Pans", mode=mode)
+    assert not (field.location / "pans.md").exists()
+    assert field.write("pans", "---\ntitle: Pans\n---\n").created
 
 
 def test_appending_fills_in_what_the_page_lacks(field: Field) -> None:

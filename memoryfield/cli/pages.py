@@ -91,13 +91,13 @@ def _text(source: Path | None) -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _report(written: Written, as_json: bool, **more: bool) -> None:
+def _report(written: Written, as_json: bool) -> None:
     for note in written.told:
         say(f"note: {note}")
     if written.similar:
         say("note: if it is one memory, keep one page: add to it with --append, and delete the other")
     if as_json:
-        print_json({**written.to_dict(), **more})
+        print_json(written.to_dict())
     else:
         print(escaped(written.page.filename))
 
@@ -283,7 +283,7 @@ def edit(
             draft.unlink()
             say("nothing changed" if not failed else f"error: the editor ended with {failed}; nothing changed")
             if as_json:
-                print_json({**Written(before, False, (), opened.name).to_dict(), "changed": False})
+                print_json(Written(before, False, (), opened.name, changed=False).to_dict())
             raise typer.Exit(1 if failed else 0)
         try:
             written = opened.rewrite(before.filename, before, raw)
@@ -293,7 +293,7 @@ def edit(
                 raise PageConflictError(f"{before.filename} was changed by somebody else meanwhile") from None
             raise
         draft.unlink()
-        _report(written, as_json, changed=True)
+        _report(written, as_json)
 
 
 def _run_editor(command: list[str]) -> int:

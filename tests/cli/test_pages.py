@@ -69,10 +69,22 @@ def test_the_report_in_json(kitchen: Path) -> None:
         "bytes": len(page.raw),
         "notes": [],
         "similar": [],
+        "changed": True,
     }
     again = forked("write", "lids", "--append", "--json", cwd=kitchen, stdin="More.\n").json
     assert again["created"] is False
     assert again["uuid"] == page.uuid
+
+
+def test_nothing_on_standard_input_makes_no_page_and_changes_none(kitchen: Path) -> None:
+    before = contents(kitchen)
+    run = forked("write", "lids", "--title", "Lids", cwd=kitchen)
+    assert (run.code, run.out) == (2, "")
+    assert "lids.md would have no text" in run.err
+    run = forked("write", "woks", "--append", "--json", cwd=kitchen)
+    assert (run.code, run.json["changed"]) == (0, False)
+    assert "nothing was changed" in run.err
+    assert contents(kitchen) == before
 
 
 @pytest.mark.parametrize(
@@ -172,7 +184,6 @@ def test_if_match_lets_no_writer_lose_a_page(kitchen: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        (b"", b""),
         (b"One\r\nTwo\r\n", b"One\r\nTwo\r\n"),
         (b"\xef\xbb\xbfText.\n", b"Text.\n"),
         (b"nul \x00 byte\n", b"nul \x00 byte\n"),
@@ -181,7 +192,7 @@ def test_if_match_lets_no_writer_lose_a_page(kitchen: Path) -> None:
         (b"---\ntitle: never closed\n\nText\n", b"---\ntitle: never closed\n\nText\n"),
         (b"---\ntitle: Re: a thing\n---\nText\n", b"---\ntitle: Re: a thing\n---\nText\n"),
     ],
-    ids=["empty", "crlf", "bom", "nul", "binary", "broken", "open", "colon"],
+    ids=["crlf", "bom", "nul", "binary", "broken", "open", "colon"],
 )
 def test_unusual_text_is_stored_and_nothing_of_it_lost(kitchen: Path, text: bytes, kept: bytes) -> None:
     run = forked("write", "odd", "--title", "Odd", cwd=kitchen, stdin=text)

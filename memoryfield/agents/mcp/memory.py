@@ -180,6 +180,7 @@ class Memory:
         )
         facts = answer(_clipped(written.to_dict()))
         done = "created" if written.created else "appended to" if mode == "append" else "replaced"
+        done = done if written.changed else "did not change"
         notes = [f"note: {note}" for note in written.told]
         if written.similar:
             notes.append('note: if it is one memory, keep one page: write to it with mode "append", delete the other')
