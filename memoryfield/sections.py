@@ -61,18 +61,18 @@ def sections(body: str) -> list[Section]:
 
 
 def find_section(page: Page, wanted: str) -> Section:
-    """The section of a heading: as written, else whatever its case, spaces and markup, else given by its anchor.
+    """The section of an anchor, as a link to it has it; else of a heading: as written, or whatever its case and markup.
 
     Raises:
         SectionNotFoundError: there is none, or there are several; `suggestions` are the closest.
     """
     wanted = wanted.strip()
     found = sections(page.body)
-    alike = [section for section in found if section.text == wanted]
-    alike = alike or [section for section in found if _bare(section.text) == _bare(wanted)]
-    if len(alike) != 1:
-        name = wanted if alike else anchor(wanted)  # of equal headings, each has an anchor of its own
-        alike = [section for section in found if name and section.anchor == name] or alike
+    alike = _matching(found, wanted)
+    if not alike and "%" in wanted:
+        from urllib.parse import unquote
+
+        alike = _matching(found, unquote(wanted))
     if len(alike) == 1:
         return alike[0]
     close = _addresses(page, alike or _closest(found, wanted))
@@ -81,6 +81,16 @@ def find_section(page: Page, wanted: str) -> Section:
         raise SectionNotFoundError(f"{page.filename} has {len(alike)} sections {wanted!r}", shown, close)
     hint = f"`memoryfield read --outline {page.filename}` shows its headings." if found else "It has no headings."
     raise SectionNotFoundError(f"{page.filename} has no section {wanted!r}", shown, close, hint=hint)
+
+
+def _matching(found: list[Section], wanted: str) -> list[Section]:
+    """The sections that are meant; an anchor is that of one alone, whatever other headings say."""
+    by_anchor = {section.anchor: section for section in found if section.anchor}
+    if wanted in by_anchor:
+        return [by_anchor[wanted]]
+    alike = [section for section in found if section.text == wanted]
+    alike = alike or [section for section in found if _bare(section.text) == _bare(wanted)]
+    return alike or [by_anchor[name] for name in [anchor(wanted)] if name in by_anchor]
 
 
 def anchor(heading: str) -> str:

@@ -135,6 +135,26 @@ def test_of_equal_headings_each_is_found_by_its_anchor() -> None:
     assert found("# a\n1\n# a\n2\n", "a") == "# a\n1\n"
 
 
+def test_an_anchor_is_that_of_one_heading_whatever_others_say() -> None:
+    body = "# Same\n1\n# Same\n2\n# same-1\n3\n# Same 1\n4\n"
+    assert [section.anchor for section in sections(body)] == ["same", "same-1", "same-1-1", "same-1-2"]
+    assert found(body, "same-1") == "# Same\n2\n"
+    assert found(body, "same-1-1") == "# same-1\n3\n"
+    assert found(body, "Same 1") == "# Same 1\n4\n"
+    assert found("# Foo\n1\n# foo\n2\n", "foo") == "# Foo\n1\n"
+
+
+@pytest.mark.parametrize("wanted", ["caf%C3%A9-100", "caf%c3%a9-100", "Caf%C3%A9%20100%25", "CAF%C3%A9 100%"])
+def test_an_anchor_may_be_percent_encoded(wanted: str) -> None:
+    assert found("# Café 100%\n", wanted) == "# Café 100%\n"
+
+
+def test_a_percent_sign_that_encodes_nothing_is_one() -> None:
+    assert found("# 50%C3 off\n# 50Ã off\n", "50%C3 off") == "# 50%C3 off\n"
+    with pytest.raises(SectionNotFoundError, match="'caf%C3'"):
+        found("# Woks\n", "caf%C3")
+
+
 def test_where_there_is_none_the_closest_are_named() -> None:
     with pytest.raises(
         SectionNotFoundError, match=r"no section 'carbon'.*Did you mean woks.md#why-carbon-steel"
