@@ -372,6 +372,7 @@ class Field:
         """Give a page another name; its uuid stays. Its rows in every index follow, or `notes` tells why not.
 
         Raises:
+            PageNameError: no legal name.
             PageExistsError: a page has the new name already.
         """
         new = check_page_name(new)
@@ -384,7 +385,7 @@ class Field:
             self.container.rename(old, new)
         from .index.status import follow
 
-        self._tell(notes, follow(self.container, "rename", old, new))
+        self._tell(notes, [*_name_notes(new), *follow(self.container, "rename", old, new)])
         return old
 
     def _is_same_file(self, old: str, new: str) -> bool:
@@ -586,9 +587,15 @@ def check_page_name(name: str) -> str:
     """A page's file name, `.md` added if it is missing.
 
     Raises:
-        PageNameError: not lowercase ASCII letters, digits and hyphens, first and last a letter or digit.
+        PageNameError: not lowercase ASCII letters, digits and hyphens, first and last a letter or digit, or too long.
     """
     full = names.with_suffix(name)
+    if len(full.encode("utf-8", "replace")) > names.MAX_NAME_BYTES:
+        raise PageNameError(
+            f"{full[:40]!r}… is too long for a page's name: {len(full):,} characters, and file systems take"
+            f" {names.MAX_NAME_BYTES}, .md included",
+            hint=f"How about {names.slug(names.stem(name))}?",
+        )
     if names.is_legal_page_name(full):
         return full
     raise PageNameError(
@@ -675,7 +682,15 @@ def _refreshed(page: Page) -> bytes:
     return with_keys(page, updated=now()) or page.raw
 
 
+def _name_notes(name: str) -> Iterator[str]:
+    """What is to be known of a legal name: the format allows it, and one system does not."""
+    if fault := names.windows_name_fault(name):
+        free = names.slug(names.stem(name))
+        yield f"the name {name} {fault}, where it cannot be read: `memoryfield rename {name} {free}`"
+
+
 def _notes(page: Page) -> Iterator[str]:
+    yield from _name_notes(page.filename)
     for problem in page.problems:
         yield f"{page.filename}:{problem.line}:{problem.column}: {problem.message}; the text was kept as it is"
     if page.size > names.MAX_PAGE_BYTES:

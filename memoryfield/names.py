@@ -15,6 +15,9 @@ SIDECAR_SUFFIX = ".sha256"
 MAX_PAGE_BYTES = 8192
 """The size within which a page should stay; an embedder reads no further."""
 
+MAX_NAME_BYTES = 255
+"""The longest name of a file, in UTF-8, that Linux, macOS and Windows store."""
+
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 """The form of what names a page whatever it is called, as a pattern."""
 

@@ -17,6 +17,9 @@ PARAGRAPH = 7
 ITEM = 8
 LINE = 9
 
+MOST_FOLLOWED = 1024
+"""Of footnotes that refer to footnotes, so many characters come along: a long chain would fill every part."""
+
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){1,999})\]")
 _FOOTNOTE = re.compile(r" {0,3}\[(\^[^\[\]\s]+)\]:")
@@ -57,17 +60,20 @@ class Outline(NamedTuple):
         return [cut for cut in self.cuts if first < cut.line < end]
 
     def needed(self, start: int, end: int) -> list[Definition]:
-        """The definitions that lines use, and that stand elsewhere."""
+        """The definitions that lines use, and that stand elsewhere; those that these use, within `MOST_FOLLOWED`."""
         from bisect import bisect_left
 
         found: dict[str, Definition] = {}
-        spans = [(start, end)]
-        while spans:
-            first, last = spans.pop()
+        spans = [(start, end)]  # grows while it is gone through
+        room = MOST_FOLLOWED
+        for first, last in spans:
             for _, label in self.uses[bisect_left(self.uses, (first, "")) : bisect_left(self.uses, (last, ""))]:
                 definition = self.definitions[label]
-                if label not in found and not (start <= definition.start and definition.end <= end):
-                    found[label] = definition
+                if label in found or (start <= definition.start and definition.end <= end):
+                    continue
+                found[label] = definition
+                if room > 0:
+                    room -= sum(map(len, self.lines[definition.start : definition.end]))
                     spans.append((definition.start, definition.end))
         return sorted(found.values(), key=lambda definition: definition.start)
 

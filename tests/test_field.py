@@ -473,6 +473,28 @@ def test_a_page_without_frontmatter_gets_them_and_broken_ones_are_told(field: Fi
     assert "broken" in written.notes[0]
 
 
+def test_a_name_that_file_systems_cannot_hold_is_refused_before_they_are_asked(field: Field) -> None:
+    assert field.write("x" * 252, "Text.").created
+    for name in ("x" * 253, "ä" * 300, "a" * 300 + ".md"):
+        with pytest.raises(PageNameError, match=r"too long .* take 255, \.md included\. How about [ax]+\?"):
+            field.write(name, "Text.")
+        with pytest.raises(PageNameError, match="too long"):
+            field.rename("woks", name)
+
+
+@pytest.mark.parametrize("name", ["con", "lpt1", "com0"])
+def test_a_name_that_windows_keeps_for_a_device_is_told(field: Field, name: str) -> None:
+    note = f"the name {name}.md is one of a device on Windows"
+    written = field.write(name, "Text.")
+    assert written.notes[0].startswith(note)
+    assert f"`memoryfield rename {name}.md {name}-page`" in written.notes[0]
+    field.rename(name, f"{name}-page")
+    notes: list[str] = []
+    field.rename(f"{name}-page", name, notes)
+    assert notes[0].startswith(note)
+    assert field.write("icon", "Text.").notes == ()
+
+
 # what changes nothing
 
 

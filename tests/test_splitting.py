@@ -171,6 +171,22 @@ def test_what_links_and_footnotes_stand_for_comes_along() -> None:
     assert "[unused]" not in body(first) + body(second)
 
 
+def test_a_long_chain_of_footnotes_does_not_come_along_whole() -> None:
+    def chain(count: int) -> list[Part]:
+        notes = "".join(f"[^{number}]: Says this, see[^{number + 1}].\n\n" for number in range(1, count))
+        return split_text(page(f"See[^1].\n\n{notes}[^{count}]: The end.\n"))
+
+    parts = chain(1500)
+    assert len(chain(3000)) < 3 * len(parts) < 60
+    assert max(len(part.raw) for part in parts) <= 8192
+    for part in parts:
+        text = body(part)
+        for number in re.findall(r"^\[\^(\d+)\]:", text, re.MULTILINE)[:20]:
+            assert text.count(f"[^{number}]: ") == 1
+    assert all("".join(map(body, parts)).count(f"[^{number}]: ") >= 1 for number in range(1, 1501))
+    assert "[^1]: Says" in body(parts[0])
+
+
 def test_links_to_headings_lead_to_where_those_are_now() -> None:
     ends = 'See [a](#one), [b](#two "T"), [c](woks.md#two), [d](#care-1), [e](#none), [f](#own), `[g](#one)`.\n'
     text = prose("## One", 5000) + prose("## Care", 1000) + ends + "\n" + prose("## Two", 4000)

@@ -155,12 +155,15 @@ def _called(one: PageRead) -> str:
 
 
 def _print_outline(one: PageRead) -> None:
-    """A line for the page, and one for each heading; of equal ones with what tells them apart."""
+    """A line for the page, and one for each heading; of those that are alike with what tells them apart."""
+    from ..sections import anchor as anchor_of
+
     found = one.to_dict(outline=True)["outline"]
-    counts = Counter(section["heading"] for section in found)
+    plain = [anchor_of(section["heading"]) for section in found]
+    counts = Counter(plain)
     print(f"{styled(_called(one), 1)}  {one.page.size:,} bytes  {escaped(one.page.title)}")
-    for section in found:
-        anchor = f"  #{section['anchor']}" if counts[section["heading"]] > 1 else ""
+    for section, name in zip(found, plain, strict=True):
+        anchor = f"  #{section['anchor']}" if counts[name] > 1 or section["anchor"] != name else ""
         print(f"{'  ' * section['level']}{escaped(section['heading'])}  {section['bytes']:,}{escaped(anchor)}")
 
 
