@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -16,7 +17,11 @@ PARAGRAPH = 7
 """The rank of a cut between two blocks; that of one before a heading is the heading's level, from 1 to 6."""
 ITEM = 8
 LINE = 9
+WITHIN = 10
+"""Within a line of prose that is long."""
 
+MOST_UNCUT = 1024
+"""So many characters of a line of prose are left without a cut, if it has a place for one."""
 MOST_FOLLOWED = 1024
 """Of footnotes that refer to footnotes, so many characters come along: a long chain would fill every part."""
 
@@ -61,8 +66,6 @@ class Outline(NamedTuple):
 
     def needed(self, start: int, end: int) -> list[Definition]:
         """The definitions that lines use, and that stand elsewhere; those that these use, within `MOST_FOLLOWED`."""
-        from bisect import bisect_left
-
         found: dict[str, Definition] = {}
         spans = [(start, end)]  # grows while it is gone through
         room = MOST_FOLLOWED
@@ -79,16 +82,34 @@ class Outline(NamedTuple):
 
 
 def outline(text: str) -> Outline:
-    """Read a text as CommonMark with tables and footnotes."""
-    lines = _LINE.findall(text)
+    """Read a text as CommonMark with tables and footnotes. A long line of prose counts as several."""
+    whole = _LINE.findall(text)
     references: dict[str, list[int]] = {}
     tokens = _blocks(text, references)
-    cuts = {cut.line: cut for cut in _cuts(tokens, lines)}
+    cuts = {cut.line: cut for cut in _cuts(tokens, whole)}
     labels = {label: Definition(label, *span) for label, span in references.items()}
-    labels |= {note.label: note for note in _footnotes(tokens, lines)}
+    labels |= {note.label: note for note in _footnotes(tokens, whole)}
     cuts = {line: Cut(line, PARAGRAPH) for line in (d.start for d in labels.values())} | cuts
-    ordered = [cuts[line] for line in sorted(cuts)]
+    broken = {line: parts for line in _prose(tokens, whole) if len(parts := _broken(whole[line])) > 1}
+    lines, starts = _with_broken(whole, broken)
+    labels = {name: Definition(d.label, starts[d.start], starts[d.end]) for name, d in labels.items()}
+    within = (
+        Cut(start, WITHIN)
+        for line, parts in broken.items()
+        for start in range(starts[line] + 1, starts[line] + len(parts))
+    )
+    ordered = sorted([*(cut._replace(line=starts[cut.line]) for cut in cuts.values()), *within])
     return Outline(lines, ordered, _own_anchors(lines), labels, list(_uses(lines, labels)))
+
+
+def _with_broken(whole: list[str], broken: dict[int, list[str]]) -> tuple[list[str], list[int]]:
+    """The lines, some of them in parts, and where each whole one begins among them, and the last one ends."""
+    lines: list[str] = []
+    starts = [0]
+    for number, line in enumerate(whole):
+        lines += broken.get(number, [line])
+        starts.append(len(lines))
+    return lines, starts
 
 
 def closing(text: str) -> str:
@@ -131,7 +152,7 @@ def _blocks(text: str, references: dict[str, list[int]]) -> list[Token]:
 
 def _cuts(tokens: list[Token], lines: list[str]) -> Iterator[Cut]:
     for at, token in enumerate(tokens):
-        start, end = token.map or (0, 0)
+        start = token.map[0] if token.map else 0
         if token.type == "heading_open":
             yield Cut(start, int(token.tag[1:]), " ".join(tokens[at + 1].content.split()))
         elif token.type == "list_item_open":
@@ -139,8 +160,74 @@ def _cuts(tokens: list[Token], lines: list[str]) -> Iterator[Cut]:
                 yield Cut(start, ITEM)
         elif token.type not in ("code_block", "inline"):  # what is indented may belong to what stands above
             yield Cut(start, PARAGRAPH)
+    yield from (Cut(line, LINE) for line in _prose(tokens, lines, first=1) if lines[line][:1].isalpha())
+
+
+def _prose(tokens: list[Token], lines: list[str], first: int = 0) -> Iterator[int]:
+    """The lines of paragraphs, each paragraph's from its `first` on; of none that footnotes are in."""
+    for token in tokens:
+        start, end = token.map or (0, 0)
         if token.type == "paragraph_open" and not any(map(_FOOTNOTE.match, lines[start:end])):
-            yield from (Cut(line, LINE) for line in range(start + 1, end) if lines[line][:1].isalpha())
+            yield from range(start + first, end)
+
+
+_SPAN = 500
+_UNBROKEN = re.compile(
+    rf"(?P<tick>(?<!`)`+(?!`)).{{1,{_SPAN}}}?(?<!`)(?P=tick)(?!`)"
+    rf"|!?\[[^\[\]]{{0,{_SPAN}}}\](?:\([^()]{{0,{_SPAN}}}\)|\[[^\[\]]{{0,{_SPAN}}}\])?"
+    rf"|<[^<>]{{1,{_SPAN}}}>"
+)
+"""What is not cut within a line: code, links and images, tags."""
+_PLACES = tuple(
+    re.compile(rf"{before}(?=[^\W\d_]|[\"'“‘„«「『（])")
+    for before in (
+        r"(?:[.!?…][\"'”’»)]*\s+|[。！？][」』”’）]*)",
+        r"(?:[^\S\r\n]+|[、，；：])",
+        r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af](?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])",
+    )
+)
+"""Behind what a line is cut, the best first: a sentence, a word, a character of a script that has no spaces. What comes
+next must be a letter or a quotation mark, so that nothing new begins there, such as a list."""
+
+
+def _broken(line: str) -> list[str]:
+    """A line in parts that can stand on different pages; one that is not long, or has no place for a cut, is whole."""
+    if len(line) <= MOST_UNCUT:
+        return [line]
+    kept = [found.span() for found in _UNBROKEN.finditer(line)]
+    free = [[at for at in _ends(places, line) if not _inside(kept, at)] for places in _PLACES]
+    parts = []
+    start = 0
+    while len(line) - start > MOST_UNCUT:
+        latest = (_latest(places, start, start + MOST_UNCUT) for places in free)
+        end = next(filter(None, latest), None) or min(
+            filter(None, (_next(places, start) for places in free)), default=0
+        )
+        if not end:
+            break
+        parts.append(line[start:end])
+        start = end
+    return [*parts, line[start:]]
+
+
+def _ends(places: re.Pattern[str], line: str) -> list[int]:
+    return [found.end() for found in places.finditer(line)]
+
+
+def _inside(spans: list[tuple[int, int]], at: int) -> bool:
+    place = bisect_right(spans, (at, 0)) - 1
+    return place >= 0 and spans[place][0] < at < spans[place][1]
+
+
+def _latest(places: list[int], start: int, most: int) -> int:
+    """The last of places behind one and up to another; 0: there is none."""
+    place = bisect_right(places, most) - 1
+    return places[place] if place >= 0 and places[place] > start else 0
+
+
+def _next(places: list[int], start: int) -> int:
+    place = bisect_right(places, start)
+    return places[place] if place < len(places) else 0
 
 
 _LISTS = ("bullet_list_open", "ordered_list_open")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryfield.errors import RefusedError
+from memoryfield.outline import outline
 from memoryfield.page import Page
 from memoryfield.splitting import Part, split_text
 from memoryfield.validation.links import links
@@ -82,6 +84,54 @@ def test_a_section_without_headings_is_cut_between_paragraphs_and_then_between_l
     one = split_text(page("".join(f"Line {number} of one paragraph.\n" for number in range(600))))
     assert len(one) > 1
     assert max(len(part.raw) for part in one) <= 8192
+
+
+@pytest.mark.parametrize(
+    ("line", "ends"),
+    [
+        ("Some prose that is never broken. And 2 more, e.g. this one! " * 400, (".", "!")),
+        ("words without an end " * 900, ("words", "without", "an", "end")),
+        ("漢字の文章です。「これも」文章です。" * 400, ("。",)),
+        ("漢字、" * 3000, ("、",)),
+        ("漢字" * 5000, ("漢", "字")),
+        ("か\u3099" * 5000, ("\u3099",)),
+        ("문장입니다. " * 1500, (".",)),
+    ],
+)
+def test_a_long_line_of_prose_is_cut_behind_a_sentence_or_else_a_word(line: str, ends: tuple[str, ...]) -> None:
+    parts = split_text(page(f"# Woks\n\n{line}\n\nThe end.\n"))
+    assert len(parts) > 1
+    assert all(len(part.raw) <= 8192 and not part.note for part in parts)
+    own = [body(part).partition("\n\nPart ")[0].partition("\nThe other parts")[0].strip("\n") for part in parts]
+    assert re.sub(r"\s", "", "".join(own)) == re.sub(r"\s", "", f"# Woks{line}The end.")
+    assert all(text.rstrip().endswith(ends) for text in own[:-1])
+
+
+def test_what_belongs_together_in_a_line_is_not_cut() -> None:
+    whole = ["[a b. C d](https://example.org/a_b)", "`x y. Z`", "![One. Two][p]", '<b title="A. B">', "[[Some. Page]]"]
+    line = "".join(f"{one} {number:0{3 + number % 7}} words so. " for number in range(200) for one in whole)
+    parts = split_text(page(f"{line}\n\n[p]: p.png\n"))
+    text = "\n".join(map(body, parts))
+    assert len(parts) > 2
+    assert all(len(part.raw) <= 8192 for part in parts)
+    assert [text.count(one) for one in whole] == [200] * len(whole)
+    assert all("[p]: p.png" in body(part) for part in parts)
+
+
+@pytest.mark.parametrize("data", ['{"a":[1,2],"b":null},' * 600, "QUJD" * 3000, "1 2 3 - 4 # 5 " * 900])
+def test_a_line_that_is_no_prose_stays_whole(data: str) -> None:
+    (part,) = split_text(page(data))
+    assert "one block, which stays whole" in part.note
+
+
+@pytest.mark.parametrize("text", ["`" * 1_000_000, "[" * 1_000_000, "<a" * 500_000, "漢" * 500_000, "a. " * 300_000])
+def test_no_line_takes_long(text: str) -> None:
+    def seconds(part: str) -> float:
+        start = time.process_time()
+        outline(part)
+        return time.process_time() - start
+
+    assert seconds(text) < 16 * max(seconds(text[: len(text) // 4]), 0.05)
 
 
 @pytest.mark.parametrize(
@@ -176,14 +226,14 @@ def test_a_long_chain_of_footnotes_does_not_come_along_whole() -> None:
         notes = "".join(f"[^{number}]: Says this, see[^{number + 1}].\n\n" for number in range(1, count))
         return split_text(page(f"See[^1].\n\n{notes}[^{count}]: The end.\n"))
 
-    parts = chain(1500)
-    assert len(chain(3000)) < 3 * len(parts) < 60
+    parts = chain(500)
+    assert len(chain(1000)) < 3 * len(parts) < 30
     assert max(len(part.raw) for part in parts) <= 8192
     for part in parts:
         text = body(part)
         for number in re.findall(r"^\[\^(\d+)\]:", text, re.MULTILINE)[:20]:
             assert text.count(f"[^{number}]: ") == 1
-    assert all("".join(map(body, parts)).count(f"[^{number}]: ") >= 1 for number in range(1, 1501))
+    assert all("".join(map(body, parts)).count(f"[^{number}]: ") >= 1 for number in range(1, 501))
     assert "[^1]: Says" in body(parts[0])
 
 
