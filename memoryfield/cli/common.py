@@ -12,7 +12,7 @@ from ..answers import answer
 from ..containers import Container, Limits
 from ..errors import UsageError
 from ..field import Field, locate
-from .render import say
+from .render import advised, name_field, say
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -95,6 +95,8 @@ def locations_of(given: list[str] | None) -> list[str]:
     """The given fields, else the environment's, else the current folder."""
     if given and not all(given):
         raise UsageError("a field's location is empty", hint="Is a variable not set?")
+    if given and len(set(given)) == 1:
+        name_field(given[0])
     return given or [locate(None, os.environ.get("MEMORYFIELD"), Path())]
 
 
@@ -123,6 +125,7 @@ def print_json_line(facts: dict[str, Any]) -> None:
 def print_json_error(facts: dict[str, Any]) -> None:
     """Why a command ends, as JSON on one line, if it has not answered yet."""
     if not has_answered:
+        facts = {**facts, "hint": advised(facts["hint"])}
         print(json.dumps(answer({"error": facts}), ensure_ascii=_is_plain()))
 
 

@@ -9,7 +9,7 @@ import typer
 from ..field import Field
 from .common import AllowOption, FieldOption, JsonOption, command_group, open_field, print_json
 from .options import PlainCommand
-from .render import escaped, plural, say, size, styled
+from .render import advised, escaped, plural, say, size, styled
 
 app = command_group()
 
@@ -96,7 +96,7 @@ def info(field: FieldOption = None, allow: AllowOption = None, as_json: JsonOpti
             print(f"index {escaped(index.model)}: {dimensions}, {counts}, {size(index.bytes)}")
             _print_failures(index.failures)
         if not indexes:
-            how = "run `memoryfield embed`"
+            how = advised("run `memoryfield embed`")
             print(f"no index: {how}" if opened.container.writable else f"no index: unpack it, {how}, and pack it again")
 
 

@@ -370,6 +370,7 @@ def _delete(opened: Field, names: list[str], as_json: bool) -> list[str]:
         return deleted
     finally:
         told = tuple(f"{note}; `memoryfield embed` mends it" for note in dict.fromkeys(notes))
+        told += tuple(opened.dead_links(deleted) if deleted else ())
         for note in told:
             say(f"note: {note}")
         if as_json and deleted:

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 import unicodedata
+
+from ..names import ARCHIVE_SUFFIX
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNSAFE_IN_TEXT = re.compile(r"(?![\n\t])" + _UNSAFE.pattern)
 
 
+_named = ""
+"""The field that the command was given, as it is written in a shell."""
+_COMMAND = re.compile(
+    r"(`memoryfield (?:write|read|list|edit|split|rename|delete|info|embed|search|similar|validate|pack))"
+    r"(?=[ `])(?![^`]* -f )"
+)
+"""A command that works on a field, in what the library advises."""
+
+
+def name_field(given: str) -> None:
+    """From now on, advised commands name the field as the user did; an archive is not what they would work on."""
+    global _named
+    _named = "" if given.endswith(ARCHIVE_SUFFIX) else shlex.quote(given)
+
+
+def advised(text: str) -> str:
+    """A text whose commands work when they are copied: with the field that was given."""
+    return _COMMAND.sub(lambda found: f"{found[1]} -f {_named}", text) if _named else text
+
+
 def say(message: str) -> None:
     """One line on standard error. A disk that is full, or a terminal that is gone, stops no command."""
     try:
-        print(escaped(message), file=sys.stderr, flush=True)
+        print(escaped(advised(message)), file=sys.stderr, flush=True)
     except BrokenPipeError:
         raise
     except OSError:

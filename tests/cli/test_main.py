@@ -370,3 +370,24 @@ def test_a_command_that_is_not_to_mind_the_terminal_goes_on(kitchen: Path) -> No
     ignored = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731 - as nohup does
     done = subprocess.run(told, capture_output=True, env=environment(), preexec_fn=ignored, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+# what is advised
+
+
+def test_an_advised_command_names_the_field_as_it_was_given(tmp_path: Path) -> None:
+    make_kitchen(tmp_path / "my kitchen")
+    long = "# Long\n\n" + "Words.\n" * 1500
+    run = forked("write", "-f", "my kitchen", "long", cwd=tmp_path, stdin=long)
+    assert "`memoryfield split -f 'my kitchen' long` cuts it" in run.err
+    given = ("read", "-f", "my kitchen", "woks#x", "--json")
+    assert "`memoryfield read -f 'my kitchen' --outline woks.md`" in forked(*given, cwd=tmp_path).err
+    refused = forked("write", "-f", "my kitchen", "woks", "--replace", "--json", cwd=tmp_path, stdin="\n")
+    assert refused.json["error"]["hint"] == "`memoryfield delete -f 'my kitchen'` deletes a page."
+    assert "no index: run `memoryfield embed -f 'my kitchen'`" in forked("info", "-f", "my kitchen", cwd=tmp_path).out
+
+
+def test_it_names_none_where_the_place_tells(tmp_path: Path) -> None:
+    kitchen = make_kitchen(tmp_path / "kitchen")
+    for env in ({}, {"MEMORYFIELD": str(kitchen)}):
+        assert "run `memoryfield embed`\n" in forked("info", cwd=kitchen, env=env).out

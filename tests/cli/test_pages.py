@@ -604,6 +604,20 @@ def test_deleted_pages_leave_the_folder_and_the_index(tmp_path: Path) -> None:
     assert forked("search", "cookware", "--mode", "keyword", cwd=kitchen).code == 0
 
 
+def test_pages_that_link_to_a_deleted_one_are_told(kitchen: Path) -> None:
+    write_page(kitchen, "care.md", "See [woks](woks.md#care), `[pans](pans.md)`.\n")
+    write_page(kitchen, "old-woks.md", "See woks.md, [older](old-woks.md), [pans](./pans.md).\n")
+    for number in range(6):
+        write_page(kitchen, f"x{number}.md", "[index](index.md)\n")
+    run = forked("delete", "--yes", "woks", "--json", cwd=kitchen)
+    assert run.json["notes"] == ["links to what was deleted are left in care.md"]
+    assert "note: links to what was deleted are left in care.md" in run.err
+    run = forked("delete", "--yes", "pans", "old-woks", cwd=kitchen)
+    assert "links" not in run.err
+    run = forked("delete", "--yes", "index", cwd=kitchen)
+    assert "left in x0.md, x1.md, x2.md, x3.md, x4.md and 1 more\n" in run.err
+
+
 def test_nothing_is_deleted_unasked(kitchen: Path) -> None:
     before = contents(kitchen)
     run = forked("delete", "woks", cwd=kitchen, stdin="y\n")

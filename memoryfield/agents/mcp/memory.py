@@ -191,6 +191,7 @@ class Memory:
         opened = self._writable(field)
         notes: list[str] = []
         name = opened.delete(page, notes)
+        notes += opened.dead_links([name])
         facts = answer({"field": opened.name, "deleted": [name], "notes": notes})
         return Answer(facts, "\n".join([f"deleted {name}", *(f"note: {note}" for note in notes)]))
 
