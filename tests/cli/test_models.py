@@ -141,7 +141,7 @@ def test_a_server_that_stops_in_the_middle_leaves_what_is_done(
     (error,) = lines(run.err)
     assert error.startswith("error: no ")
     assert "answers at http://127.0.0.1:" in error
-    assert error.endswith("What is embedded stays; `memoryfield embed` goes on from there")
+    assert error.endswith(f"What is embedded stays; `memoryfield embed -f {folder}` goes on from there")
     assert "80 pages: 80 added, 64 embedded, 16 still to embed" in run.out
     run = memoryfield("search", "-f", folder, "--no-sync", "--json", "wok7", env=env)
     assert run.json["results"][0]["filename"] == "page-07.md"
