@@ -13,7 +13,8 @@ Whose key is what:
 | uuid | uuid, kept; else made of id, key, filename or label; else of the text | id | id; label (of a block) | uuid |
 
 All other keys go into the frontmatter as they are; those that are null are left out, and vectors are told as left.
-`frontmatter` is taken for the page's own.
+An object `frontmatter` is taken for the page's own. Where the line says something else than that, or than the
+frontmatter in its text, or something that no page can have there, it is kept as `original_KEY`, and told.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .. import names
+from ..exporting import line_of
 from ..frontmatter.safe_yaml import YamlError, plain_mapping
-from ..names import UUID
 from ..page import Page
 from . import keys as words
 from .items import Gathered, Note, digest_of
 from .markdown import MAX_NOTE_BYTES
 from .tree import single_file
+from .values import OWN, is_date, is_words, put, set_aside, text_of
 
 MAX_SOURCE_BYTES = 1 << 30
 _TEXT = ("text", "memory", "content", "body", "value")
@@ -142,50 +145,61 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
         gathered.leave("line", place, f"is of {len(text):,} characters; more than {MAX_NOTE_BYTES:,} are no note")
         return None
     own = line.get("frontmatter")
-    keys = _held(own, place, gathered) if isinstance(own, dict) else {}
-    rest = {key: value for key, value in line.items() if key not in (text_key, "frontmatter") and value is not None}
-    filename = str(line.get("filename") or "")
-    given = Page("page.md", text.encode("utf-8"))
+    is_exact = isinstance(own, dict)
+    rest = {key: value for key, value in line.items() if key != text_key and _says_something(key, value)}
+    filename = rest.pop("filename") if isinstance(rest.get("filename"), str) else ""
+    given = Page(filename or "page.md", text.encode("utf-8"))
+    keys: dict[str, Any] = {}
     head = None
+    body = text if is_exact or text.endswith("\n") else text + "\n"
     if isinstance(own, dict):
-        body = text
+        del rest["frontmatter"]
+        keys = _held(own, place, gathered)
+        _forget_repeated(rest, own, given)
     elif given.has_frontmatter and given.frontmatter_is_valid:
         keys, body, head = dict(given.frontmatter), given.body, given
-    else:
-        body = text if text.endswith("\n") else text + "\n"
     if not body.strip() and not keys:
         gathered.leave("empty", place, "holds nothing")
         return None
-    title = _taken(rest, keys, _TITLE, "title")
+    if filename and names.slug(names.stem(filename)) != names.stem(filename):
+        rest["filename"] = filename
+    title = _taken(rest, keys, _TITLE)
+    summary = _taken(rest, keys, _SUMMARY)
+    source = _source_taken(rest, keys)
+    tags = words.words_of(_words_taken(rest))
+    created, updated = _dates(rest, keys, place, gathered)
+    set_aside(rest, place, gathered)
+    for key, value in _held(rest, place, gathered).items():
+        put(keys, key, value, place, gathered)
+    if not is_exact:
+        set_aside(keys, place, gathered)
+    else:  # what its own frontmatter says is not spelled anew: only what is new goes into it
+        keys |= {"source": source} if source else {}
+        if tags and is_words(present := keys.get("tags")):
+            keys["tags"] = [*words.words_of(present), *words.added(words.words_of(present), tags)]
+        else:
+            put(keys, "tags", tags, place, gathered)
     note = Note(
         path=filename or place,
-        identity=_identity(line, keys, label, text, filename),
-        source="",
-        name=filename.removesuffix(".md") or "",
-        title=" ".join(str(title).split()) or _title_of(body),
+        identity=_identity(line, label, text),
+        source=source or text_of(keys.get("source")) or f"{label}#{_id_of(line)}".rstrip("#"),
+        name=names.stem(filename),
+        title=title or _title_of(body),
         body=body,
         keys=keys,
         digest=digest_of(json.dumps(line, sort_keys=True, ensure_ascii=True).encode("ascii")),
-        summary=" ".join(str(_taken(rest, keys, _SUMMARY, "summary")).split()),
+        summary=summary,
         head=head,
-        is_exact=isinstance(own, dict),
+        tags=tags,
+        given_dates=(created, updated or created),
+        is_exact=is_exact,
     )
     note.name = note.name or note.title
-    note.tags = words.added(words.words_of(keys.get("tags")), words.words_of(_taken(rest, {}, _TAGS, "")))
-    note.source = str(_taken(rest, keys, _SOURCE, "source") or f"{label}#{_id_of(line)}".rstrip("#"))
-    created, updated, odd = words.dates({**rest, **keys})
-    for reason in odd:
-        gathered.leave("date", place, reason)
-    note.given_dates = (created, updated or created)
-    if not isinstance(own, dict):
-        for key in ("created", "updated", "created_at", "updated_at"):
-            rest.pop(key, None)
-        others = {key: value for key, value in rest.items() if key not in ("uuid", "filename") and key not in keys}
-        for key, value in _held(others, place, gathered).items():
-            note.keys[key] = value
-    if (uuid := rest.get("uuid")) and "uuid" not in note.keys:
-        note.keys["uuid"] = uuid
     return note
+
+
+def _says_something(key: str, value: Any) -> bool:
+    return value is not None and not (key in OWN and value in ("", []))
 
 
 def _clean(text: str) -> str:
@@ -193,23 +207,65 @@ def _clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8").removeprefix("\ufeff")
 
 
-def _taken(rest: dict[str, Any], keys: dict[str, Any], wanted: tuple[str, ...], own: str) -> Any:
-    """The value of the first of these keys, which then is no other key any more; the page's own comes first."""
+def _forget_repeated(rest: dict[str, Any], own: dict[str, Any], page: Page) -> None:
+    """Take away what `export` has written beside the frontmatter: it says there what is in it, or made of the text."""
+    page = Page(page.filename, b"---\n---\n" + page.raw)
+    page.take_frontmatter(own)
+    for key, value in line_of(page).items():
+        is_number = isinstance(own.get(key), int | float)  # which has more than one spelling
+        if own.get(key) is not None and key in rest and (rest[key] == value or is_number):
+            del rest[key]
+
+
+def _taken(rest: dict[str, Any], keys: dict[str, Any], wanted: tuple[str, ...]) -> str:
+    """The text for a key of the page's own, which then is no other key any more. What the page says itself comes first.
+
+    Args:
+        wanted: the keys that it can come from; the first is the page's own.
+    """
+    said = text_of(keys.get(wanted[0]))
     for key in wanted:
-        if rest.get(key) not in (None, "", []) and not isinstance(rest[key], dict):
-            value = rest.pop(key)
-            return keys.get(own) or value
-    return keys.get(own) or ""
+        if value := text_of(rest.get(key)):
+            if not said or said == value:
+                del rest[key]
+            return said or value
+    return said
+
+
+def _source_taken(rest: dict[str, Any], keys: dict[str, Any]) -> str:
+    """Where it comes from, if the page does not say so itself. A list of sources stays one."""
+    if keys.get("source") or isinstance(rest.get("source"), list):
+        return ""
+    key = next((key for key in _SOURCE if text_of(rest.get(key)) and not isinstance(rest[key], list)), "")
+    return text_of(rest.pop(key)) if key else ""
+
+
+def _words_taken(rest: dict[str, Any]) -> Any:
+    for key in _TAGS:
+        if rest.get(key) and is_words(rest[key]):
+            return rest.pop(key)
+    return None
+
+
+def _dates(rest: dict[str, Any], keys: dict[str, Any], place: str, gathered: Gathered) -> tuple[str, str]:
+    """When it was made and changed; a key that says just this is no other key any more."""
+    created, updated, odd = words.dates({**rest, **keys})
+    for reason in odd:
+        gathered.leave("date", place, reason)
+    for key in ("created", "updated", "created_at", "updated_at"):
+        if is_date(rest.get(key)) and words.moment_text(rest[key]) in (created, updated):
+            del rest[key]
+    return created, updated
 
 
 def _id_of(line: dict[str, Any]) -> str:
-    return next((str(line[key]) for key in _ID if line.get(key) not in (None, "")), "")
+    return next((made for key in _ID if (made := text_of(line.get(key)))), "")
 
 
-def _identity(line: dict[str, Any], keys: dict[str, Any], label: str, text: str, filename: str) -> str:
+def _identity(line: dict[str, Any], label: str, text: str) -> str:
     """What the uuid is derived from: an id that is unique in itself, else one of this file, else the text."""
     made = _id_of(line)
-    if re.fullmatch(rf"(?:[a-z]+-)?{UUID}", made):
+    if re.fullmatch(rf"(?:[a-z]+-)?{names.UUID}", made):
         return made
     return f"{label}#{made or digest_of(text.encode('utf-8'))}"
 

@@ -10,6 +10,7 @@ import pytest
 
 from memoryfield.errors import FieldNotFoundError, UsageError
 from memoryfield.importing.detect import kind_of, label_of
+from memoryfield.page import Page
 
 from .support import bring, faults, left, make, make_lines, pages
 
@@ -247,6 +248,94 @@ def test_keys_of_every_kind(tmp_path: Path) -> None:
     assert page.frontmatter["tags"] == ["a", "b"]
     for key in ("nested", "yes", "a: b", "odd", "timestamp"):
         assert page.frontmatter[key] == line[key]
+
+
+def only(field: Path) -> Page:
+    """The one page of a field."""
+    (page,) = pages(field).values()
+    return page
+
+
+def test_a_line_with_frontmatter_keeps_its_other_keys(tmp_path: Path) -> None:
+    own = {"uuid": "11111111-1111-4111-8111-111111111111", "title": "Own", "tags": ["a"], "n": 1}
+    line = {
+        "text": "Text.\n",
+        "frontmatter": own,
+        "title": "Other",
+        "name": "Third",
+        "tags": ["a", "b"],
+        "categories": ["c"],
+        "source": "https://example.com",
+        "created": "2024-01-02",
+        "updated": "some day",
+        "score": 0.5,
+        "n": 2,
+        "filename": "Über uns.md",
+        "uuid": "22222222-2222-4222-8222-222222222222",
+    }
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", line))
+    page = only(tmp_path / "field")
+    assert page.body == "Text.\n"
+    told = ("title", "n", "uuid", "updated")
+    assert {key: value for key, value in page.frontmatter.items() if key not in ("imported", "updated")} == {
+        **own,
+        "tags": ["a", "b"],
+        "categories": ["c"],
+        "name": "Third",
+        "source": "https://example.com",
+        "created": "2024-01-02T00:00:00Z",
+        "score": 0.5,
+        "filename": "Über uns.md",
+        **{f"original_{key}": line[key] for key in told},
+    }
+    assert sorted(reason.partition(":")[0] for _, reason in left(imported, "frontmatter")) == sorted(told)
+    assert bring(tmp_path / "field", tmp_path / "x.jsonl").same == 1
+
+
+def test_frontmatter_that_is_no_object_is_a_key_like_others(tmp_path: Path) -> None:
+    bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", {"text": "Text.", "frontmatter": ["x"]}))
+    assert only(tmp_path / "field").frontmatter["frontmatter"] == ["x"]
+
+
+def test_what_a_line_says_beside_the_frontmatter_of_its_text_is_kept(tmp_path: Path) -> None:
+    line = {"text": "---\ntitle: Own\nx: 1\n---\nBody.\n", "title": "Other", "x": 2, "summary": "Short"}
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", line))
+    page = only(tmp_path / "field")
+    assert (page.title, page.summary, page.frontmatter["x"]) == ("Own", "Short", 1)
+    assert (page.frontmatter["original_title"], page.frontmatter["original_x"]) == ("Other", 2)
+    assert sum("kept as" in reason for _, reason in left(imported, "frontmatter")) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted", "told"),
+    [
+        ({"title": ["a", "b"]}, {"title": "a, b"}, 0),
+        ({"title": True}, {"title": "true"}, 0),
+        ({"title": [{"x": 1}]}, {"title": "Text.", "original_title": [{"x": 1}]}, 1),
+        ({"title": {"x": 1}, "name": "N"}, {"title": "N", "original_title": {"x": 1}}, 1),
+        ({"summary": ["a", 1]}, {"summary": "a, 1"}, 0),
+        ({"summary": {"x": 1}, "description": "D"}, {"summary": "D", "original_summary": {"x": 1}}, 1),
+        ({"source": ["https://a.example", "b"]}, {"source": ["https://a.example", "b"]}, 0),
+        ({"source": {"file": "x"}, "url": "https://a.example"}, {"source": {"file": "x"}}, 0),
+        ({"id": ["x", 1]}, {"source": "{label}#x, 1", "id": ["x", 1]}, 0),
+        ({"filename": ["x"]}, {"filename": ["x"]}, 0),
+        ({"tags": ["a", {"b": 1}]}, {"original_tags": ["a", {"b": 1}]}, 1),
+        ({"tags": {"a": 1}, "labels": ["b"]}, {"tags": ["b"], "original_tags": {"a": 1}}, 1),
+        ({"aliases": {"a": 1}}, {"original_aliases": {"a": 1}}, 1),
+        ({"created": "some day"}, {"original_created": "some day"}, 1),
+        ({"created": ["2024-01-01", "2024-01-02"]}, {"original_created": ["2024-01-01", "2024-01-02"]}, 1),
+        ({"created": "2024-01-01", "created_at": "2024-02-02"}, {"created_at": "2024-02-02"}, 0),
+    ],
+)
+def test_nothing_of_a_line_is_lost(tmp_path: Path, line: dict[str, Any], wanted: dict[str, Any], told: int) -> None:
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", {"text": "Text.", **line}))
+    page = only(tmp_path / "field")
+    label = imported.label
+    wanted = {key: value.format(label=label) if isinstance(value, str) else value for key, value in wanted.items()}
+    assert {key: page.frontmatter.get(key) for key in wanted} == wanted
+    assert len(left(imported, "frontmatter")) == told
+    assert "['" not in page.text
+    assert page.problems == []
 
 
 def test_lines_that_are_none(tmp_path: Path) -> None:
