@@ -154,7 +154,7 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
     body = text if is_exact or text.endswith("\n") else text + "\n"
     if isinstance(own, dict):
         del rest["frontmatter"]
-        keys = _held(own, place, gathered)
+        keys = held(own, place, gathered)
         _forget_repeated(rest, own, given)
     elif given.has_frontmatter and given.frontmatter_is_valid:
         keys, body, head = dict(given.frontmatter), given.body, given
@@ -169,7 +169,7 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
     tags = words.words_of(_words_taken(rest))
     created, updated = _dates(rest, keys, place, gathered)
     set_aside(rest, place, gathered)
-    for key, value in _held(rest, place, gathered).items():
+    for key, value in held(rest, place, gathered).items():
         put(keys, key, value, place, gathered)
     if not is_exact:
         set_aside(keys, place, gathered)
@@ -279,7 +279,7 @@ def _title_of(body: str) -> str:
     return first[:_MAX_TITLE].rpartition(" ")[0] + "…" if " " in first[:_MAX_TITLE] else first[:_MAX_TITLE] + "…"
 
 
-def _held(values: dict[str, Any], place: str, gathered: Gathered) -> dict[str, Any]:
+def held(values: dict[str, Any], place: str, gathered: Gathered) -> dict[str, Any]:
     """Those keys that frontmatter can hold; the others are told."""
     held: dict[str, Any] = {}
     for key, value in values.items():

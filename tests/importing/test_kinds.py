@@ -135,7 +135,7 @@ def test_a_file_of_the_mcp_memory_server(tmp_path: Path) -> None:
     assert sorted(found) == ["ann-lee.md", "c.md"]
     page = found["ann-lee.md"]
     assert page.body == (
-        "\n# Ann Lee\n\n- Likes tea\n- Two\n  lines\n- As an object\n- Was told again\n\n"
+        "\n# Ann Lee\n\n- Likes tea\n- Two\n  lines\n- As an object (at: 1)\n- Was told again\n\n"
         "## Relations\n\n- writes [C#](c.md)\n- knows Nobody\n- Ghost haunts Ann Lee\n"
     )
     assert page.frontmatter["type"] == "person"
@@ -144,6 +144,53 @@ def test_a_file_of_the_mcp_memory_server(tmp_path: Path) -> None:
     assert [place for place, _ in left(imported, "relation")] == ["memory.jsonl:6", "memory.jsonl:7"]
     assert [place.rpartition(":")[2] for place, _ in left(imported, "line")] == ["10", "11", "8", "9"]
     assert faults(tmp_path / "field") == []
+
+
+def test_nothing_of_an_entity_is_lost(tmp_path: Path) -> None:
+    source = make_lines(
+        tmp_path / "memory.jsonl",
+        entity("Ann", "person", 5, True, None, ["a", {"b": 1}], {"b": 2}, {"text": "T", "by": {"x": 1}}, color="red"),
+        entity("Ann", "writer", color="blue", size=3, title=["x", {}], created="some day", embedding=[0.5] * 20),
+        {"type": "entity", "name": "Bob", "entityType": ["a", 1], "observations": "One"},
+        {**relation("Ann", "Bob", "knows"), "since": 2020, "how": {"deep": ["x"]}},
+        {"type": "relation", "from": "Ann", "to": ["Bob"], "relationType": {"x": 1}},
+        relation("Ann", "C[]", "writes"),
+        entity("C[]", "language"),
+    )
+    imported = bring(tmp_path / "field", source)
+    page = pages(tmp_path / "field")["ann.md"]
+    assert page.body == (
+        '\n# Ann\n\n- 5\n- true\n- ["a", {"b": 1}]\n- {"b": 2}\n- T (by: {"x": 1})\n\n## Relations\n\n'
+        '- knows [Bob](bob.md) (since: 2020, how: {"deep": ["x"]})\n- {"x": 1} ["Bob"]\n- writes C[]\n'
+    )
+    assert page.frontmatter["tags"] == ["person", "writer"]
+    wanted = {"type": "person", "color": "red", "original_color": "blue", "size": 3, "original_title": ["x", {}]}
+    assert wanted | {"original_created": "some day"} == {
+        key: page.frontmatter[key] for key in (*wanted, "original_created")
+    }
+    bob = pages(tmp_path / "field")["bob.md"]
+    assert (bob.frontmatter["entityType"], bob.body) == (["a", 1], "\n# Bob\n\n- One\n")
+    told = {kind: [place for place, _ in left(imported, kind)] for kind in ("frontmatter", "key", "relation")}
+    assert told == {
+        "frontmatter": ["memory.jsonl:2"] * 3,
+        "key": ["memory.jsonl:2"],
+        "relation": ["memory.jsonl:5", "memory.jsonl:6"],
+    }
+    assert bring(tmp_path / "field", source).same == 3
+
+
+@pytest.mark.parametrize("name", ["memory.jsonl", "m[1]|x.jsonl"])
+def test_entities_whose_names_differ_in_case_are_linked_each_to_its_own_page(tmp_path: Path, name: str) -> None:
+    lines = [entity("Go", "game"), entity("GO", "code"), entity("go.md", "file"), entity("x", "y")]
+    relations = [relation("x", end, "is") for end in ("Go", "GO", "go.md")]
+    bring(tmp_path / "field", make_lines(tmp_path / name, *lines, *relations), kind="mcp-memory")
+    found = {page.title: page for page in pages(tmp_path / "field").values()}
+    links = "".join(f"- is [{end}]({found[end].filename})\n" for end in ("Go", "GO", "go.md"))
+    assert found["x"].body == f"\n# x\n\n## Relations\n\n{links}"
+    mark = found["x"].frontmatter["imported"]
+    make_lines(tmp_path / name, *reversed(lines), *relations)
+    assert bring(tmp_path / "field", tmp_path / name, kind="mcp-memory").same == 4
+    assert {page.title: page.frontmatter["imported"] for page in pages(tmp_path / "field").values()}["x"] == mark
 
 
 def test_an_entity_that_learned_more_updates_its_page(tmp_path: Path) -> None:
@@ -156,10 +203,23 @@ def test_an_entity_that_learned_more_updates_its_page(tmp_path: Path) -> None:
 
 
 def test_the_answer_of_read_graph(tmp_path: Path) -> None:
-    graph = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["One"]}], "relations": []}
+    graph: dict[str, Any] = {
+        "entities": [{"name": "Ann", "entityType": "person", "observations": ["One"]}],
+        "relations": [],
+    }
     make(tmp_path, {"graph.json": json.dumps(graph, indent=2)})
     imported = bring(tmp_path / "field", tmp_path / "graph.json")
     assert (imported.kind, [page.filename for page in imported.added]) == ("mcp-memory", ["ann.md"])
+    assert imported.left == []
+    graph["relations"], graph["total"] = "none", 1
+    graph["entities"].append(5)
+    make(tmp_path, {"graph.json": json.dumps(graph)})
+    again = bring(tmp_path / "field", tmp_path / "graph.json")
+    assert [(kind, place) for kind, place, _ in again.left] == [
+        ("key", "graph.json:1"),
+        ("key", "graph.json:1"),
+        ("line", "graph.json:1:entities:2"),
+    ]
 
 
 # JSON lines
