@@ -1,7 +1,7 @@
 """What Claude Code keeps: its memory folders (MEMORY.md and topic files), CLAUDE.md files and rules.
 
 A topic file's `description` becomes the summary, its type a tag. A line's `@path` in a CLAUDE.md, which
-Claude Code reads along, becomes a link where that file came along; nothing outside the source is read.
+Claude Code reads along, becomes a link where that file came along, Markdown or not; nothing outside the source is read.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from pathlib import Path
 from ..validation.links import without_code
 from . import markdown
 from .items import Gathered, Note
+from .values import text_of
 
 _MEMORIES = frozenset({"claude.md", "claude.local.md", "memory.md"})
-_IMPORT = re.compile(r"(?<![^\s])@((?:\./|\.\./|~/|/)?[\w.~-][\w./~-]*\.(?:md|markdown))(?![\w/])")
+_IMPORT = re.compile(r"(?<!\S)@([\w.~/-]*\w)")
+_PATH = re.compile(r"[~./].*|.*\.(?:md|markdown)|.+/.*\.\w+")
+"""What is a path beyond doubt; another word behind an `@` is one if that file came along, and else somebody's name."""
 _HIDDEN = frozenset({".claude"})
 
 
@@ -24,7 +27,7 @@ def read(source: Path, label: str, gathered: Gathered, beside: Path | None = Non
     wanted = _wanted(source) if source.is_dir() else lambda path: True
     markdown.read(source, label, gathered, wanted=wanted, hidden=_HIDDEN, beside=beside, kind="claude")
     _take_imported(source, label, gathered)
-    known = {note.path for note in gathered.notes}
+    known = {note.path for note in gathered.notes} | set(gathered.files)
     for note in gathered.notes:
         _adjust(note)
         _link_imports(note, known, gathered)
@@ -77,12 +80,12 @@ def _link_imports(note: Note, known: set[str], gathered: Gathered) -> None:
     for match in reversed(list(_IMPORT.finditer(without_code(note.body)))):
         if _joined(folder, match[1]) in known:
             note.body = f"{note.body[: match.start()]}[{match[0]}]({match[1]}){note.body[match.end() :]}"
-        else:
+        elif _PATH.fullmatch(match[1]):
             gathered.leave("link", note.path, f"{match[0]} leads to nothing that came along")
 
 
 def _adjust(note: Note) -> None:
-    note.title = note.title if note.title != note.name else str(note.keys.get("name") or note.name)
+    note.title = note.title if note.title != note.name else text_of(note.keys.get("name")) or note.name
     if isinstance(note.keys.get("name"), str):
         note.names.append(note.keys["name"])
     metadata = note.keys.get("metadata")

@@ -163,17 +163,17 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
         return None
     if filename and names.slug(names.stem(filename)) != names.stem(filename):
         rest["filename"] = filename
+    set_aside(rest, place, gathered)
+    if not is_exact:
+        set_aside(keys, place, gathered)
     title = _taken(rest, keys, _TITLE)
     summary = _taken(rest, keys, _SUMMARY)
     source = _source_taken(rest, keys)
     tags = words.words_of(_words_taken(rest))
     created, updated = _dates(rest, keys, place, gathered)
-    set_aside(rest, place, gathered)
     for key, value in held(rest, place, gathered).items():
         put(keys, key, value, place, gathered)
-    if not is_exact:
-        set_aside(keys, place, gathered)
-    else:  # what its own frontmatter says is not spelled anew: only what is new goes into it
+    if is_exact:  # what its own frontmatter says is not spelled anew: only what is new goes into it
         keys |= {"source": source} if source else {}
         if tags and is_words(present := keys.get("tags")):
             keys["tags"] = [*words.words_of(present), *words.added(words.words_of(present), tags)]

@@ -47,8 +47,10 @@ def dates(keys: Mapping[str, Any]) -> tuple[str, str, list[str]]:
     for key, value in keys.items():
         plain.setdefault(re.sub(r"[ _-]", "", str(key)).lower(), (str(key), value))
     odd: list[str] = []
-    created = _first(plain, _CREATED, odd)
-    return created, _first(plain, _UPDATED, odd), odd
+    created, updated = _first(plain, _CREATED, odd), _first(plain, _UPDATED, odd)
+    if "" < updated < created:
+        odd.append(f"updated: {updated} lies before {created}, when it was created, and which is taken for both")
+    return created, updated, odd
 
 
 def _first(plain: Mapping[str, tuple[str, Any]], wanted: Iterable[str], odd: list[str]) -> str:

@@ -15,6 +15,7 @@ from urllib.parse import quote, unquote
 from ..names import folded
 from ..sections import anchor
 from ..validation.links import links, without_code
+from .html import references
 from .items import Gathered, Note, SourceFile
 
 NOTE_SUFFIXES = (".md", ".markdown")
@@ -126,7 +127,7 @@ class Links:
     def rewritten(self, number: int) -> str:
         """The note's body with every link that can be followed leading to a page, or to a copy of a file."""
         note = self._notes[number]
-        if "[" not in note.body:
+        if "[" not in note.body and "<" not in note.body:
             return note.body
         folder = posixpath.dirname(note.path)
         body, done = note.body, -1
@@ -189,17 +190,16 @@ class Links:
         return f"#{quote(made, safe='-_')}" if made else ""
 
     def _markdown_links(self, note: Note, folder: str) -> Iterator[Edit]:
-        for link in links(note.body):
-            written = note.body[link.start : link.end]
-            path, sign, fragment = written.replace("\\", "").partition("#")
+        for start, end, written in (*_in_markdown(note.body), *_in_html(note.body)):
+            path, sign, fragment = written.partition("#")
             path = unquote(path.partition("?")[0])
             if not path or (_SCHEME.match(path) and not path.startswith(_MEMORY_URL)):
                 continue
             destination = self._destination(note, folder, path, fragment if sign else "")
             if destination is None:
                 self._gathered.leave("link", note.path, f"({written}) leads to nothing that came along")
-            elif destination != written:
-                yield Edit(link.start, link.end, destination)
+            elif destination != note.body[start:end]:
+                yield Edit(start, end, destination)
 
     def _destination(self, note: Note, folder: str, path: str, fragment: str) -> str | None:
         if found := self._exact_file(path, folder):
@@ -214,6 +214,14 @@ class Links:
 
     def _exact_file(self, path: str, folder: str) -> SourceFile | None:
         return self._files.get(posixpath.normpath(posixpath.join(folder, path)))
+
+
+def _in_markdown(body: str) -> Iterator[tuple[int, int, str]]:
+    return ((link.start, link.end, body[link.start : link.end].replace("\\", "")) for link in links(body))
+
+
+def _in_html(body: str) -> Iterator[tuple[int, int, str]]:
+    return references(without_code(body)) if "<" in body else iter(())
 
 
 def _add(index: dict[str, list[int]], key: str, number: int) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from .. import names
 from ..dates import second_of
 from ..errors import reason_of
 from ..page import Page
@@ -18,6 +19,7 @@ from . import keys as words
 from .items import Gathered, Note, SourceFile, digest_of, readable
 from .linking import NOTE_SUFFIXES, stem_of
 from .tree import files, single_file
+from .values import set_aside, text_of
 
 MAX_NOTE_BYTES = 8 << 20
 MAX_FILE_BYTES = 64 << 20
@@ -28,6 +30,13 @@ _GENERIC = frozenset({"readme", "index", "_index", "claude", "claude.local", "me
 _INDEXES = frozenset({"index", "_index"})
 _TAG = re.compile(r"(?<!\S)#(?:\[\[([^\[\]\n]+)\]\]|([\w/-]*[^\W\d][\w/-]*))")
 _HEADING_FIRST = re.compile(r"\s*# +(\S[^\r\n]*)")
+_SUMMARIES = ("summary", "description")
+_FOREIGN = (
+    ("of Logseq's block references", re.compile(rf"\(\({names.UUID}\)\)", re.IGNORECASE), True),
+    ("of Hugo's shortcodes", re.compile(r"\{\{[<%][^{}\n]{1,1000}[>%]\}\}"), True),
+    ("of Logseq's macros", re.compile(r"\{\{(?![<%])[^{}\n]{1,1000}\}\}"), False),
+)
+"""What only another program understands, and whether it is looked for in every tree, or in graphs of Logseq alone."""
 _PROPERTY = re.compile(r"(?:- )?([A-Za-z][\w./-]*):: *([^\r\n]*)(?:\r\n|\n|\r|$)")
 
 
@@ -95,7 +104,7 @@ def note_of(file: SourceFile, label: str, gathered: Gathered, *, kind: str, logs
         name=posixpath.basename(stem_of(path)),
         title="",
         body=body,
-        keys=dict(page.frontmatter),
+        keys={**page.frontmatter, **_spelled(page)},
         digest=digest_of(raw),
         folders=tuple(posixpath.dirname(path).split("/")) if "/" in path else (),
         head=page if page.has_frontmatter and page.frontmatter_is_valid else None,
@@ -106,10 +115,32 @@ def note_of(file: SourceFile, label: str, gathered: Gathered, *, kind: str, logs
     if not note.body.strip() and not note.keys:
         gathered.leave("empty", path, "holds nothing")
         return None
+    set_aside(note.keys, path, gathered)
     _name(note, label)
     _date(note, gathered)
     note.tags += inline_tags(note.body)
+    _tell_foreign(note, gathered, logseq=logseq)
     return note
+
+
+def _spelled(page: Page) -> dict[str, str]:
+    """Titles and summaries that YAML takes for a number or a truth, as they are written: `title: 1.10`."""
+    places = {key: page.key_places.get(key) for key in ("title", *_SUMMARIES)}
+    return {
+        key: place.source
+        for key, place in places.items()
+        if place is not None and isinstance(page.frontmatter.get(key), int | float)
+    }
+
+
+def _tell_foreign(note: Note, gathered: Gathered, *, logseq: bool) -> None:
+    """Tell how much there is in a text that only the program understands for which it was written."""
+    if "((" not in note.body and "{{" not in note.body:
+        return
+    visible = without_code(note.body)
+    for what, pattern, is_told in _FOREIGN:
+        if (is_told or logseq) and (found := pattern.findall(visible)):
+            gathered.leave("link", note.path, f"{len(found):,} {what}, such as {found[0][:60]}: stays text")
 
 
 def _is_understood(page: Page) -> bool:
@@ -148,19 +179,10 @@ def _name(note: Note, label: str) -> None:
         note.is_index = stem.lower() in _INDEXES
         note.names.append(stem)
         note.name = around if note.is_index else f"{around}-{stem}"
-    given = note.keys.get("title")
     first = _HEADING_FIRST.match(note.body)
-    if isinstance(given, str | int | float) and str(given).strip():
-        note.title = " ".join(str(given).split())
-    elif first:
-        note.title = first[1].rstrip("# ").strip() or note.name
-    else:
-        note.title = note.name
-    for key in ("summary", "description"):
-        value = note.keys.get(key)
-        if isinstance(value, str) and value.strip():
-            note.summary = " ".join(value.split())
-            break
+    heading = first[1].rstrip("# ").strip() if first else ""
+    note.title = text_of(note.keys.get("title")) or heading or note.name
+    note.summary = next(filter(None, (text_of(note.keys.get(key)) for key in _SUMMARIES)), "")
 
 
 def _date(note: Note, gathered: Gathered) -> None:

@@ -69,6 +69,22 @@ def test_claude_files_of_a_project_and_what_they_import(tmp_path: Path) -> None:
     assert bring(tmp_path / "field", source, kind="claude").same == 5
 
 
+def test_files_that_are_no_markdown_are_imported_by_a_claude_file_too(tmp_path: Path) -> None:
+    text = "@docs/x.txt, @README and @package.json; @somebody, @types/node, @./gone.txt, @docs/gone.txt. Mail @me.\n"
+    source = make(
+        tmp_path / "shop",
+        {"CLAUDE.md": text, "docs/x.txt": "X.\n", "README": "R.\n", "package.json": "{}", "me.txt": ""},
+    )
+    imported = bring(tmp_path / "field", source, kind="claude")
+    body = pages(tmp_path / "field")["shop-claude.md"].body
+    assert body == (
+        "\n[@docs/x.txt](x.txt), [@README](readme) and [@package.json](package.json); "
+        "@somebody, @types/node, @./gone.txt, @docs/gone.txt. Mail @me.\n"
+    )
+    assert [reason.split()[0] for _, reason in left(imported, "link")] == ["@docs/gone.txt", "@./gone.txt"]
+    assert [place for place, _ in left(imported, "file")] == ["me.txt"]
+
+
 def test_two_claude_files_of_two_projects(tmp_path: Path) -> None:
     for project in ("one", "two"):
         make(tmp_path / project, {"CLAUDE.md": f"Of {project}.\n"})

@@ -110,6 +110,97 @@ def test_links_lead_to_pages_where_their_targets_came_along(tmp_path: Path, writ
     assert bool(left(imported, "link")) == (stays or "^" in written)
 
 
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ('<img src="img/My pan.png" width=50>', '<img src="my-pan.png" width=50>'),
+        ("<IMG alt='a' SRC = 'img/My%20pan.png'/>", "<IMG alt='a' SRC = 'my-pan.png'/>"),
+        ("<img src=img/a&amp;b.png>", "<img src=a-b.png>"),
+        (
+            '<a class="x" href="Cookware/Steel.md#Rust%20&amp;%20care">**x**</a>',
+            '<a class="x" href="steel.md#rust--care">**x**</a>',
+        ),
+        (
+            '<video poster="img/a&amp;b.png"\n  src="img/v.mp4"></video>',
+            '<video poster="a-b.png"\n  src="v.mp4"></video>',
+        ),
+        ('<object data="img/v.mp4"></object>', '<object data="v.mp4"></object>'),
+        (
+            '<source srcset="img/v.mp4 1x, img/gone.png 2.5x">',
+            '<source srcset="v.mp4 1x, img/gone.png 2.5x">',
+        ),
+        ('<img src="img/gone.png">', '<img src="img/gone.png">'),
+        ('<img src="https://example.com/img/v.mp4">', '<img src="https://example.com/img/v.mp4">'),
+        ('<img data-src="img/v.mp4">', '<img data-src="img/v.mp4">'),
+        ('`<img src="img/v.mp4">`', '`<img src="img/v.mp4">`'),
+        ('<!-- <img src="img/v.mp4"> -->', '<!-- <img src="img/v.mp4"> -->'),
+        ('<a href="#here"></a>', '<a href="#here"></a>'),
+    ],
+)
+def test_references_in_html_are_links_too(tmp_path: Path, written: str, wanted: str) -> None:
+    files: dict[str, str | bytes] = {f"img/{name}": name for name in ("My pan.png", "a&b.png", "v.mp4")}
+    vault = make(tmp_path / "vault", files | {"Note.md": f"# Note\n\n{written}\n", "Cookware/Steel.md": "It rusts.\n"})
+    imported = bring(tmp_path / "field", vault)
+    assert pages(tmp_path / "field")["note.md"].body == f"\n# Note\n\n{wanted}\n"
+    assert bool(left(imported, "link")) == ("gone" in written)
+    unlinked = {place for place, _ in left(imported, "file")}
+    assert {f"img/{item.source[4:]}" for item in imported.attachments} == set(files) - unlinked
+
+
+def test_what_only_another_program_understands_is_told_once_for_each_note(tmp_path: Path) -> None:
+    block = "((64a1b2c3-0000-4000-8000-0123456789ab))"
+    hugo = '{{< figure src="a.png" >}} {{% x %}}'
+    text = f"- {block} x {block} `{block}`\n- {{{{embed {block}}}}}\n{hugo} {{{{y}}}}\n"
+    vault = make(tmp_path / "vault", {"a.md": text})
+    assert left(bring(tmp_path / "field", vault), "link") == [
+        ("a.md", f"3 of Logseq's block references, such as {block}: stays text"),
+        ("a.md", '2 of Hugo\'s shortcodes, such as {{< figure src="a.png" >}}: stays text'),
+    ]
+    graph = make(tmp_path / "graph", {"a.md": text, "logseq/config.edn": ""})
+    assert ("a.md", f"2 of Logseq's macros, such as {{{{embed {block}}}}}: stays text") in left(
+        bring(tmp_path / "other", graph), "link"
+    )
+    assert pages(tmp_path / "field")["a.md"].body == "\n" + text
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted", "told"),
+    [
+        ("title: [a, b]", {"title": "a, b"}, 0),
+        ("title: 1.10", {"title": "1.10"}, 0),
+        ("title: Yes", {"title": "Yes"}, 0),
+        ("title: {en: x}", {"title": "a", "original_title": {"en": "x"}}, 1),
+        ("title: [{en: x}]", {"title": "a", "original_title": [{"en": "x"}]}, 1),
+        ("summary: [a, b]\ndescription: c", {"summary": "a, b", "description": "c"}, 0),
+        ("summary: 007\ndescription: c", {"summary": "007", "description": "c"}, 0),
+        ("summary: {en: x}\ndescription: c", {"summary": "c", "original_summary": {"en": "x"}}, 1),
+        ("created: {en: x}", {"created": "2023-11-14T22:13:20Z", "original_created": {"en": "x"}}, 1),
+        ("updated: [2024-01-01, 2024-02-02]", {"original_updated": ["2024-01-01", "2024-02-02"]}, 1),
+        ("created: [2020-01-01]", {"created": "2020-01-01T00:00:00Z"}, 0),
+        ("created: 05/01/2024\noriginal_created: x", {"original_original_created": "05/01/2024"}, 1),
+        ("tags: {x: y}", {"tags": ["inline"], "original_tags": {"x": "y"}}, 1),
+        ("tags: 2024", {"tags": ["inline"], "original_tags": 2024}, 1),
+        ("tags: [a, , {x: y}]", {"tags": ["inline"], "original_tags": ["a", None, {"x": "y"}]}, 1),
+        ("tags: [2024, null]", {"tags": ["2024", "inline"]}, 0),
+        ("aliases: {x: y}", {"original_aliases": {"x": "y"}}, 1),
+        ("source: [a, b]", {"source": ["a", "b"]}, 0),
+    ],
+)
+def test_no_value_is_written_over_untold(tmp_path: Path, keys: str, wanted: dict[str, object], told: int) -> None:
+    keys = keys.replace("[a, ,", "[a, ~,")
+    imported = bring(tmp_path / "field", make(tmp_path / "vault", {"a.md": f"---\n{keys}\n---\nText. #inline\n"}))
+    page = pages(tmp_path / "field")["a.md"]
+    assert {key: page.frontmatter.get(key) for key in wanted} == wanted
+    assert sum("kept as" in reason for _, reason in left(imported, "frontmatter")) == told
+    assert page.problems == []
+
+
+def test_a_change_before_the_making_is_told(tmp_path: Path) -> None:
+    keys = "created: 2024-01-02\nupdated: 2024-01-01"
+    imported = bring(tmp_path / "field", make(tmp_path / "vault", {"a.md": f"---\n{keys}\n---\nText.\n"}))
+    assert [place for place, _ in left(imported, "date")] == ["a.md"]
+
+
 def test_of_several_notes_of_one_name_the_nearest_is_meant(tmp_path: Path) -> None:
     vault = make(
         tmp_path / "vault",
