@@ -144,11 +144,13 @@ class Links:
         if "[[" not in note.body:
             return
         for match in _WIKILINK.finditer(without_code(note.body)):
-            text = self._for_wikilink(note, folder, match[2], embedded=bool(match[1]))
+            inner = note.body[match.start(2) : match.end(2)]  # with the code that may be in it
+            text = self._for_wikilink(note, folder, inner, embedded=bool(match[1]))
             if text is not None:
                 yield Edit(match.start(), match.end(), text)
             else:
-                self._gathered.leave("link", note.path, f"{match[0]} leads to nothing that came along")
+                written = note.body[match.start() : match.end()]
+                self._gathered.leave("link", note.path, f"{written} leads to nothing that came along")
 
     def _for_wikilink(self, note: Note, folder: str, inner: str, *, embedded: bool) -> str | None:
         """The Markdown link for what stands between double brackets, or None."""

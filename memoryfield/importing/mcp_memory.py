@@ -19,7 +19,7 @@ from .jsonl import held, lines_of, times_of
 from .values import put, set_aside, shown
 
 _ENDS = ("from", "to", "relationType")
-_MAX_LINK = 500
+_MAX_LINK = 800
 """So many characters a name may have that stands in a link."""
 _PLACE = re.compile(r"\[\[[^|\[\]]*\|")
 
@@ -97,11 +97,17 @@ def _unite(entity: _Entity, line: dict[str, Any], place: str, gathered: Gathered
 def _observation(given: Any) -> str:
     """An observation as text; some servers keep them as objects with a `content`."""
     if isinstance(given, dict):
-        key = next((key for key in ("content", "text") if isinstance(given.get(key), str) and given[key].strip()), "")
-        return given[key].strip() + _further(given, {key}) if key else shown(given) if given else ""
-    if isinstance(given, str):
-        return given.strip()
-    return "" if given is None else json.dumps(given, ensure_ascii=False)
+        for key in ("content", "text"):
+            if isinstance(given.get(key), str) and (text := given[key].strip()):
+                return f"{text}{_further(given, {key})}"
+    return _said(given).strip()
+
+
+def _said(value: Any) -> str:
+    """A text as it is, and all else as JSON; nothing of nothing."""
+    if isinstance(value, str):
+        return value
+    return "" if value in (None, {}, []) else json.dumps(value, ensure_ascii=False)
 
 
 def _further(given: dict[str, Any], told: set[str]) -> str:
@@ -112,7 +118,7 @@ def _further(given: dict[str, Any], told: set[str]) -> str:
 
 def _relate(entities: dict[str, _Entity], line: dict[str, Any], place: str, gathered: Gathered) -> None:
     """Add the line that tells a relation to the entity with which it begins, else to that with which it ends."""
-    start, end, kind = (_observation(line.get(key)) for key in _ENDS)
+    start, end, kind = (_said(line.get(key)) for key in _ENDS)
     words_of_it, further = " ".join(kind.split()), _further(line, {"type", *_ENDS})
     into, other = entities.get(start), entities.get(end)
     if into is not None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memoryfield.errors import FieldNotFoundError, UsageError
+from memoryfield.frontmatter.rewriting import pair
 from memoryfield.importing.detect import kind_of, label_of
 from memoryfield.page import Page
 
@@ -451,6 +454,82 @@ def test_halves_of_characters(tmp_path: Path) -> None:
     assert (page.title, page.frontmatter["tags"]) == ("T \ufffd", ["\ufffd"])
     imported = bring(tmp_path / "field", make_lines(tmp_path / "y.jsonl", lines[1]), kind="mcp-memory")
     assert [page.filename for page in imported.added] == ["x.md"]
+
+
+# names
+
+ODD_NAMES = (
+    *("x" * 300, "word " * 100, "日本語" * 120, "Привет мир", "عربى", "𝕏", "🙂", "e\u0301", "é"),
+    *("!!!", "...", "#", "..", "-", "---", "%2e", "a|b", "a/b", "[[x]]", "`x`", "title: x", "- x", "{x", "'x", "@x"),
+    *(
+        "con",
+        "CON",
+        "nul",
+        "NUL.",
+        "aux.md",
+        "com1",
+        "COM\u00b9",
+        "CON.txt",
+        "index",
+        "README",
+        " lead",
+        "a\u2028b",
+        "a\tb",
+    ),
+)
+
+
+def of_lines(key: str) -> Callable[[Path], Path]:
+    return lambda folder: make_lines(folder / "x.jsonl", *({"text": f"T {n}", key: n, "id": n} for n in ODD_NAMES))
+
+
+def of_entities(folder: Path) -> Path:
+    entities = (entity(name, name, name) for name in ODD_NAMES)
+    return make_lines(folder / "memory.jsonl", *entities, *(relation("con", name, name) for name in ODD_NAMES))
+
+
+def of_notes(key: str) -> Callable[[Path], Path]:
+    texts = {f"{at}.md": f"---\n{pair(key, name)}---\nText {at}.\n" for at, name in enumerate(ODD_NAMES)}
+    return lambda folder: make(folder / "v", texts)
+
+
+def of_files(folder: Path) -> Path:
+    names = [name for name in ODD_NAMES if "/" not in name and len(name.encode()) < 250 and name[:1] != "."]
+    return make(folder / "v", {f"{name}.md": f"Text of {name}.\n" for name in names if os.name != "nt"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "source_in"),
+    [
+        ("jsonl", of_lines("title")),
+        ("jsonl", of_lines("filename")),
+        ("jsonl", of_lines("source")),
+        ("mcp-memory", of_entities),
+        ("markdown", of_notes("title")),
+        ("markdown", of_files),
+        ("claude", of_notes("name")),
+        ("basic-memory", of_notes("permalink")),
+    ],
+)
+def test_every_name_gives_a_sound_page(tmp_path: Path, kind: str, source_in: Callable[[Path], Path]) -> None:
+    source = source_in(tmp_path)
+    if kind == "claude":
+        make(source, {"MEMORY.md": "Text.\n"})
+    imported = bring(tmp_path / "field", source, kind=kind)
+    count = len(imported.added)
+    assert count >= len(ODD_NAMES) - 6
+    assert not imported.failed
+    assert [fault for fault in faults(tmp_path / "field") if "S-6" not in fault] == []
+    assert all(len(name) < 120 for name in pages(tmp_path / "field"))
+    assert bring(tmp_path / "field", source, kind=kind).same == count
+
+
+def test_an_entity_is_linked_whatever_its_name(tmp_path: Path) -> None:
+    bring(tmp_path / "field", of_entities(tmp_path))
+    found = {page.frontmatter["type"]: page for page in pages(tmp_path / "field").values()}
+    body = found["con"].body
+    assert [name for name in ODD_NAMES if f"]({found[name.strip()].filename})\n" not in body] == ["[[x]]"]
+    assert "- `x` [`x`](" in body
 
 
 # which is which
