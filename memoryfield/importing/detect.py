@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..page import Page
 from .items import Gathered
 from .linking import NOTE_SUFFIXES
-from .tree import files
+from .tree import files, single_file
 
 KINDS = ("markdown", "claude", "basic-memory", "mcp-memory", "jsonl")
 IN_FILES = frozenset({"mcp-memory", "jsonl"})
@@ -26,9 +26,11 @@ def kind_of(source: Path) -> str:
 
     Raises:
         UsageError: it looks like none.
+        OSError: it is no regular file, or cannot be looked at.
     """
     if source.is_dir():
         return _of_folder(source)
+    single_file(source)  # a pipe would be waited for
     name = source.name.lower()
     if name in _CLAUDE:
         return "claude"
@@ -81,7 +83,8 @@ def _is_of_graph(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and (
-        (value.get("type") == "entity" and "name" in value)
+        isinstance(value.get("entities"), list)
+        or (value.get("type") == "entity" and "name" in value)
         or (value.get("type") == "relation" and "relationType" in value)
     )
 

@@ -19,6 +19,7 @@ frontmatter in its text, or something that no page can have there, it is kept as
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -80,15 +81,29 @@ def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, 
     if file.size > MAX_SOURCE_BYTES:
         gathered.leave("note", source.name, f"is {file.size:,} bytes; more than {MAX_SOURCE_BYTES:,} are not read")
         return
-    raw = source.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    if b"\\ud" in raw.lower():
+    try:
+        raw = _in_utf8(source.read_bytes())
+    except UnicodeDecodeError as error:
+        fault = f"begins like {error.encoding}, and is none at byte {error.start:,}; save it as UTF-8"
+        gathered.leave("note", source.name, f"{fault}, and import it again")
+        return
+    if b"\\ud" in raw or b"\\uD" in raw:
         raw = b"\n".join(_without_lone_surrogates(line) for line in raw.split(b"\n"))
     for number, value in _values(raw):
         if isinstance(value, dict):
             yield number, value
-        else:
-            fault = "is not JSON" if value is _BROKEN else "is no JSON object"
-            gathered.leave("line", f"{source.name}:{number}", fault)
+            continue
+        gathered.leave("line", f"{source.name}:{number}", "is not JSON" if value is _BROKEN else "is no JSON object")
+
+
+def _in_utf8(raw: bytes) -> bytes:
+    """A file's bytes in UTF-8, without a byte order mark.
+
+    Raises:
+        UnicodeDecodeError: they begin like another encoding, and are not in it.
+    """
+    encoding = json.detect_encoding(raw)
+    return raw.removeprefix(codecs.BOM_UTF8) if encoding.startswith("utf-8") else raw.decode(encoding).encode("utf-8")
 
 
 _BROKEN = object()

@@ -53,7 +53,7 @@ def read(
     beside: Path | None = None,
     kind: str = "markdown",
 ) -> None:
-    """Read the notes of a tree, or a single one, and list its other files.
+    """Read the notes of a tree, or a single one, whatever its suffix, and list its other files.
 
     Args:
         label: what the source is called: its folder's name.
@@ -61,10 +61,11 @@ def read(
         hidden: folders that are entered although they begin with a dot.
         beside: the field, which may lie within.
     """
-    found = [single_file(source)] if source.is_file() else files(source, gathered, hidden=hidden, beside=beside)
-    logseq = source.is_dir() and is_logseq(source)
+    is_tree = source.is_dir()
+    found = files(source, gathered, hidden=hidden, beside=beside) if is_tree else [single_file(source)]
+    logseq = is_tree and is_logseq(source)
     for file in found:
-        if not file.path.lower().endswith(NOTE_SUFFIXES):
+        if is_tree and not file.path.lower().endswith(NOTE_SUFFIXES):
             gathered.files[file.path] = file
         elif not wanted(file.path):
             gathered.leave("file", readable(file.path), f"is none of the notes that {kind} keeps")

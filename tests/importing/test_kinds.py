@@ -426,6 +426,33 @@ def test_lines_that_are_none(tmp_path: Path) -> None:
     assert [place for place, _ in left(imported, "duplicate")] == ["x.jsonl:7"]
 
 
+LINES = '{"text": "One."}\r\n{"text": "Zwölf."}\r\n'
+
+
+@pytest.mark.parametrize(
+    ("raw", "added", "told"),
+    [
+        (LINES.encode("utf-8-sig"), 2, []),
+        (LINES.encode("utf-16"), 2, []),
+        (LINES.encode("utf-16-be"), 2, []),
+        (LINES.encode("utf-32"), 2, []),
+        (LINES.encode("utf-16") + b"x", 0, ["x.jsonl"]),
+        (LINES.encode("latin-1"), 1, ["x.jsonl:2"]),
+        (b"\n \n", 0, []),
+        (b"[]", 0, []),
+        (b"5", 0, ["x.jsonl:1"]),
+        (b'[1]\n2\n"x"\nnull', 0, ["x.jsonl:1", "x.jsonl:2", "x.jsonl:3", "x.jsonl:4"]),
+        (b"[" * 100_000, 0, ["x.jsonl:1"]),
+        (b'{"text": "x", "n": ' + b"9" * 5000 + b"}", 0, ["x.jsonl:1"]),
+        (b'{"text": "One."}\n{"text": "Tw', 1, ["x.jsonl:2"]),
+        (b"\0" * 1000, 0, ["x.jsonl:1"]),
+    ],
+)
+def test_lines_of_every_encoding_and_of_none(tmp_path: Path, raw: bytes, added: int, told: list[str]) -> None:
+    imported = bring(tmp_path / "field", make(tmp_path, {"x.jsonl": raw}) / "x.jsonl")
+    assert (len(imported.added), [item.place for item in imported.failed]) == (added, told)
+
+
 def test_two_memories_of_one_id_both_come_along(tmp_path: Path) -> None:
     source = make_lines(tmp_path / "x.jsonl", {"id": 7, "text": "One."}, {"id": 7, "text": "Two."})
     assert len(bring(tmp_path / "field", source).added) == 2
@@ -551,6 +578,7 @@ def test_an_entity_is_linked_whatever_its_name(tmp_path: Path) -> None:
         ({"m.json": '{"type":"relation","from":"a","to":"b","relationType":"c"}\n'}, "m.json", "mcp-memory"),
         ({"m.jsonl": '{"type":"entity","text":"a"}\n'}, "m.jsonl", "jsonl"),
         ({"m.ndjson": ""}, "m.ndjson", "jsonl"),
+        ({"m.json": '{"entities": [], "relations": []}'}, "m.json", "mcp-memory"),
     ],
 )
 def test_a_source_tells_its_kind(tmp_path: Path, files: dict[str, str], source: str, kind: str) -> None:
@@ -564,6 +592,19 @@ def test_what_is_of_no_kind_says_what_to_do(tmp_path: Path, files: dict[str, str
         with pytest.raises(UsageError) as caught:
             kind_of(place)
         assert caught.value.hint
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("name", ["x.jsonl", "x.md"])
+def test_a_pipe_is_no_source(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(OSError, match="no regular file"):
+        bring(tmp_path / "field", tmp_path / name)
+
+
+def test_a_file_that_is_said_to_be_a_note_is_one(tmp_path: Path) -> None:
+    imported = bring(tmp_path / "field", make(tmp_path, {"x.txt": "Text.\n"}) / "x.txt", kind="markdown")
+    assert ([page.filename for page in imported.added], imported.left) == (["x-txt.md"], [])
 
 
 def test_labels(tmp_path: Path) -> None:
