@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from . import names
+from .containers.base import say_where
 from .containers.contents import files
 from .containers.journal import new_file
-from .errors import NotEmptyError, RefusedError
+from .errors import NotEmptyError, RefusedError, UsageError
 from .field import Field
 from .page import Page
 
@@ -34,6 +35,11 @@ class Exported:
     left: list[tuple[str, str]] = dataclasses.field(default_factory=list)
     """Names of files that are not in what was written, and why."""
 
+    @property
+    def failed(self) -> list[str]:
+        """Pages that are not in what was written."""
+        return [name for name, _ in self.left if names.is_page(name)]
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         left = [{"filename": name, "reason": reason} for name, reason in self.left]
@@ -45,19 +51,37 @@ def export_markdown(field: Field, folder: str | Path) -> Exported:
 
     Raises:
         NotEmptyError: the folder holds something.
-        OSError: it cannot be written.
+        RefusedError: it is a file, or lies in the field.
+        OSError: it cannot be written; then nothing is.
     """
     target = Path(folder)
     _check_outside(field, target)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+    if target.exists() and not target.is_dir():
+        raise RefusedError(f"{str(folder)!r} is a file", hint="Name a new or an empty folder.")
+    if target.exists() and any(target.iterdir()):
         raise NotEmptyError(f"{str(folder)!r} holds something already", hint="Choose a new or an empty folder.")
+    is_new = not target.exists()
     target.mkdir(parents=True, exist_ok=True)
     exported = Exported(field.name, "markdown", str(folder))
-    for name, raw in _files(field, exported):
-        with new_file(target / name) as file:
-            file.write(raw)
-        _count(exported, name, len(raw))
+    written: list[Path] = []
+    try:
+        for name, raw in _files(field, exported):
+            with new_file(target / name) as file:
+                written.append(target / name)
+                file.write(raw)
+            _count(exported, name, len(raw))
+    except BaseException as error:
+        _take_back([*written, target] if is_new else written)
+        say_where(error, target)
+        raise
     return exported
+
+
+def _take_back(written: list[Path]) -> None:
+    """Remove what is not finished: a part of a field must not be taken for one."""
+    for path in written:
+        with suppress(OSError):
+            path.rmdir() if path.is_dir() else path.unlink()
 
 
 def export_jsonl(field: Field, output: str | Path | IO[bytes], *, replace: bool = False) -> Exported:
@@ -68,7 +92,9 @@ def export_jsonl(field: Field, output: str | Path | IO[bytes], *, replace: bool 
 
     Raises:
         NotEmptyError: the file is there, and is not to be replaced.
-        OSError: it cannot be written.
+        RefusedError: it is no file, or lies in the field.
+        UsageError: there is no folder for it.
+        OSError: it cannot be written; then nothing is, and what was there stays.
     """
     if not isinstance(output, str | Path):
         exported = Exported(field.name, "jsonl", "-")
@@ -82,16 +108,19 @@ def export_jsonl(field: Field, output: str | Path | IO[bytes], *, replace: bool 
         raise RefusedError(f"{str(output)!r} is no file", hint="Name another, or - for standard output.")
     if target.exists() and not replace:
         raise NotEmptyError(f"{str(output)!r} is there already", hint="Name another file, or use --replace.")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {str(Path(output).parent)!r}", hint="Make it first, or name another.")
     exported = Exported(field.name, "jsonl", str(output))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         with new_file(temporary) as file:
             for line in _lines(field, exported):
                 file.write(line)
         temporary.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
+    except BaseException as error:
+        _take_back([temporary])
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename, error.filename2 = str(output), None
         raise
     return exported
 

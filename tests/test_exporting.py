@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from memoryfield import Field
-from memoryfield.errors import NotEmptyError, RefusedError
+from memoryfield.errors import NotEmptyError, RefusedError, UsageError
 from memoryfield.exporting import export_jsonl, export_markdown
 
 from .importing.support import bring, faults, make, make_lines, pages
@@ -143,3 +144,55 @@ def test_nothing_but_files_outside_of_the_field_is_replaced(tmp_path: Path) -> N
     export_jsonl(field, tmp_path / "link", replace=True)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real.jsonl").read_text("utf-8").count("\n") == 1
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    field = Field.open(make(tmp_path, {"field/a.md": "A.\n", "file": "x"}) / "field")
+    with pytest.raises(RefusedError, match="is a file"):
+        export_markdown(field, tmp_path / "file")
+    for parent in (tmp_path / "nowhere", tmp_path / "file"):
+        with pytest.raises(UsageError, match=f"there is no folder .*{parent.name}"):
+            export_jsonl(field, parent / "x.jsonl")
+    export_jsonl(field, tmp_path / ("x" * 250))  # a name that just fits
+    assert (tmp_path / ("x" * 250)).is_file()
+    field.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of a file's size")
+def test_on_a_full_disk_nothing_is_left_behind(tmp_path: Path) -> None:
+    import resource
+
+    make(tmp_path, {"old.jsonl": "old", "empty/.keep": ""})
+    (tmp_path / "empty" / ".keep").unlink()
+    field = Field.open(make(tmp_path / "field", {"a.md": "A.\n", "b.md": "B" * 20_000}))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+    try:
+        for export, output in (
+            (export_markdown, "new"),
+            (export_markdown, "empty"),
+            (export_jsonl, "new.jsonl"),
+            (lambda field, output: export_jsonl(field, output, replace=True), "old.jsonl"),
+        ):
+            with pytest.raises(OSError, match="large") as caught:
+                export(field, tmp_path / output)
+            assert str(caught.value.filename).startswith(str(tmp_path / output))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "field", "old.jsonl"]
+    assert list((tmp_path / "empty").iterdir()) == []
+    assert (tmp_path / "old.jsonl").read_text("utf-8") == "old"
+    field.close()
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_fields_of_no_page_and_of_one(tmp_path: Path, count: int) -> None:
+    (tmp_path / "field").mkdir()
+    with Field.open(make(tmp_path / "field", {"日本.md": "X.\n"} if count else {})) as field:
+        assert export_jsonl(field, tmp_path / "x.jsonl").pages == count
+        assert export_markdown(field, tmp_path / "copy").pages == count
+    assert (tmp_path / "x.jsonl").read_text("utf-8").count("\n") == count
+    assert [path.name for path in (tmp_path / "copy").iterdir()] == ["日本.md"][:count]
+    for source, kind in ((tmp_path / "x.jsonl", "jsonl"), (tmp_path / "copy", "markdown")):
+        imported = bring(tmp_path / kind, source, kind=kind)
+        assert [page.filename for page in imported.added] == ["ri-ben.md"][:count]

@@ -196,3 +196,5 @@ def export(
     elif not is_stream:
         print(escaped(output))
     say(f"{contents(exported.pages, exported.attachments, 0)}, {size(exported.bytes)}")
+    if exported.failed:
+        raise typer.Exit(1)

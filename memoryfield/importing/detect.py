@@ -19,6 +19,7 @@ IN_FILES = frozenset({"mcp-memory", "jsonl"})
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json", ".af")
 _CLAUDE = frozenset({"claude.md", "claude.local.md", "memory.md"})
 _LOOKED_AT = 50
+_LOOKED_AT_BYTES = 1 << 20
 
 
 def kind_of(source: Path) -> str:
@@ -73,8 +74,8 @@ def _has_permalink(file: Path) -> bool:
 def _is_graph(file: Path) -> bool:
     """Whether the first lines are entities and relations."""
     with file.open("rb") as opened:
-        lines = [line for line in islice(opened, _LOOKED_AT) if line.strip()]
-    return any(_is_of_graph(line) for line in lines) or b'"entityType"' in b"".join(lines[:_LOOKED_AT])
+        lines = opened.read(_LOOKED_AT_BYTES).split(b"\n")[:_LOOKED_AT]
+    return any(_is_of_graph(line) for line in lines) or b'"entityType"' in b"\n".join(lines)
 
 
 def _is_of_graph(line: bytes) -> bool:

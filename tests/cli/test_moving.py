@@ -161,6 +161,17 @@ def test_lines_go_to_standard_output(place: Path) -> None:
     }
 
 
+def test_a_page_that_stays_behind_makes_the_export_a_failure(place: Path) -> None:
+    make(place, {"field/latin.md": b"caf\xe9\n", "field/p.png": b"x"})
+    done = forked("export", "x.jsonl", "--to", "jsonl", "-f", "field", cwd=place)
+    assert (done.code, done.out) == (1, "x.jsonl\n")
+    assert "not exported: latin.md is not UTF-8" in done.err
+    (place / "field" / "latin.md").unlink()
+    assert (
+        forked("export", "y.jsonl", "--to", "jsonl", "-f", "field", cwd=place).code == 0
+    )  # a picture never comes along
+
+
 def test_an_archive_is_exported(place: Path) -> None:
     assert forked("pack", "-f", "field", "-o", "x.memoryfield.zip", cwd=place).code == 0
     done = forked("export", "out", "--to", "markdown", "-f", "x.memoryfield.zip", cwd=place)
