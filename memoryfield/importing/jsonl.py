@@ -14,7 +14,7 @@ Whose key is what:
 
 All other keys go into the frontmatter as they are; those that are null are left out, and vectors are told as left.
 An object `frontmatter` is taken for the page's own. Where the line says something else than that, or than the
-frontmatter in its text, or something that no page can have there, it is kept as `original_KEY`, and told.
+frontmatter in its text, or something that no page can have there, it is kept as `KEY-before`, and told.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
         keys |= {"source": source} if source else {}
         if tags and is_words(present := keys.get("tags")):
             keys["tags"] = [*words.words_of(present), *words.added(words.words_of(present), tags)]
-        else:
+        elif tags:
             put(keys, "tags", tags, place, gathered)
     note = Note(
         path=filename or place,

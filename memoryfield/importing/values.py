@@ -79,9 +79,9 @@ def _fits(key: str, value: Any) -> bool:
 def _keep_beside(
     keys: MutableMapping[str, Any], key: str, value: Any, place: str, fault: str, gathered: Gathered
 ) -> None:
-    other = f"original_{key}"
+    other = f"{key}-before"
     while other in keys and keys[other] != value:
-        other = f"original_{other}"
+        other += "-before"
     keys[other] = value
     gathered.leave("frontmatter", place, f"{key}: {shown(value)[:60]!r} {fault}; it is kept as {other}")
 

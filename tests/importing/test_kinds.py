@@ -183,9 +183,9 @@ def test_nothing_of_an_entity_is_lost(tmp_path: Path) -> None:
         '- knows [Bob](bob.md) (since: 2020, how: {"deep": ["x"]})\n- {"x": 1} ["Bob"]\n- writes C[]\n'
     )
     assert page.frontmatter["tags"] == ["person", "writer"]
-    wanted = {"type": "person", "color": "red", "original_color": "blue", "size": 3, "original_title": ["x", {}]}
-    assert wanted | {"original_created": "some day"} == {
-        key: page.frontmatter[key] for key in (*wanted, "original_created")
+    wanted = {"type": "person", "color": "red", "color-before": "blue", "size": 3, "title-before": ["x", {}]}
+    assert wanted | {"created-before": "some day"} == {
+        key: page.frontmatter[key] for key in (*wanted, "created-before")
     }
     bob = pages(tmp_path / "field")["bob.md"]
     assert (bob.frontmatter["entityType"], bob.body) == (["a", 1], "\n# Bob\n\n- One\n")
@@ -365,7 +365,7 @@ def test_a_line_with_frontmatter_keeps_its_other_keys(tmp_path: Path) -> None:
         "created": "2024-01-02T00:00:00Z",
         "score": 0.5,
         "filename": "Über uns.md",
-        **{f"original_{key}": line[key] for key in told},
+        **{f"{key}-before": line[key] for key in told},
     }
     assert sorted(reason.partition(":")[0] for _, reason in left(imported, "frontmatter")) == sorted(told)
     assert bring(tmp_path / "field", tmp_path / "x.jsonl").same == 1
@@ -381,7 +381,7 @@ def test_what_a_line_says_beside_the_frontmatter_of_its_text_is_kept(tmp_path: P
     imported = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", line))
     page = only(tmp_path / "field")
     assert (page.title, page.summary, page.frontmatter["x"]) == ("Own", "Short", 1)
-    assert (page.frontmatter["original_title"], page.frontmatter["original_x"]) == ("Other", 2)
+    assert (page.frontmatter["title-before"], page.frontmatter["x-before"]) == ("Other", 2)
     assert sum("kept as" in reason for _, reason in left(imported, "frontmatter")) == 2
 
 
@@ -390,19 +390,19 @@ def test_what_a_line_says_beside_the_frontmatter_of_its_text_is_kept(tmp_path: P
     [
         ({"title": ["a", "b"]}, {"title": "a, b"}, 0),
         ({"title": True}, {"title": "true"}, 0),
-        ({"title": [{"x": 1}]}, {"title": "Text.", "original_title": [{"x": 1}]}, 1),
-        ({"title": {"x": 1}, "name": "N"}, {"title": "N", "original_title": {"x": 1}}, 1),
+        ({"title": [{"x": 1}]}, {"title": "Text.", "title-before": [{"x": 1}]}, 1),
+        ({"title": {"x": 1}, "name": "N"}, {"title": "N", "title-before": {"x": 1}}, 1),
         ({"summary": ["a", 1]}, {"summary": "a, 1"}, 0),
-        ({"summary": {"x": 1}, "description": "D"}, {"summary": "D", "original_summary": {"x": 1}}, 1),
+        ({"summary": {"x": 1}, "description": "D"}, {"summary": "D", "summary-before": {"x": 1}}, 1),
         ({"source": ["https://a.example", "b"]}, {"source": ["https://a.example", "b"]}, 0),
         ({"source": {"file": "x"}, "url": "https://a.example"}, {"source": {"file": "x"}}, 0),
         ({"id": ["x", 1]}, {"source": "{label}#x, 1", "id": ["x", 1]}, 0),
         ({"filename": ["x"]}, {"filename": ["x"]}, 0),
-        ({"tags": ["a", {"b": 1}]}, {"original_tags": ["a", {"b": 1}]}, 1),
-        ({"tags": {"a": 1}, "labels": ["b"]}, {"tags": ["b"], "original_tags": {"a": 1}}, 1),
-        ({"aliases": {"a": 1}}, {"original_aliases": {"a": 1}}, 1),
-        ({"created": "some day"}, {"original_created": "some day"}, 1),
-        ({"created": ["2024-01-01", "2024-01-02"]}, {"original_created": ["2024-01-01", "2024-01-02"]}, 1),
+        ({"tags": ["a", {"b": 1}]}, {"tags-before": ["a", {"b": 1}]}, 1),
+        ({"tags": {"a": 1}, "labels": ["b"]}, {"tags": ["b"], "tags-before": {"a": 1}}, 1),
+        ({"aliases": {"a": 1}}, {"aliases-before": {"a": 1}}, 1),
+        ({"created": "some day"}, {"created-before": "some day"}, 1),
+        ({"created": ["2024-01-01", "2024-01-02"]}, {"created-before": ["2024-01-01", "2024-01-02"]}, 1),
         ({"created": "2024-01-01", "created_at": "2024-02-02"}, {"created_at": "2024-02-02"}, 0),
     ],
 )
