@@ -6,13 +6,22 @@ import io
 import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from memoryfield import Field
 from memoryfield.errors import NotEmptyError, RefusedError, UsageError
 from memoryfield.exporting import export_jsonl, export_markdown
+from memoryfield.frontmatter.rewriting import pair
+from memoryfield.importing import Imported
+from memoryfield.importing.keys import moment_text, words_of
+from memoryfield.importing.values import text_of
+from memoryfield.page import Page
 
 from .importing.support import bring, faults, make, make_lines, pages
 
@@ -196,3 +205,68 @@ def test_fields_of_no_page_and_of_one(tmp_path: Path, count: int) -> None:
     for source, kind in ((tmp_path / "x.jsonl", "jsonl"), (tmp_path / "copy", "markdown")):
         imported = bring(tmp_path / kind, source, kind=kind)
         assert [page.filename for page in imported.added] == ["ri-ben.md"][:count]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+SCALARS = (
+    st.none() | st.booleans() | st.integers(-9999, 9999) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+)
+VALUES = st.recursive(
+    SCALARS | st.sampled_from(["2024-01-02", "2024-01-02T03:04:05Z", "~", "yes", "#x", "[[y]]"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = st.sampled_from(
+    "title summary created updated tags aliases source uuid type date modified title-before".split()
+)
+KEYS = st.dictionaries(NAMES | TEXTS.filter(lambda key: key not in ("imported", "page")), VALUES, max_size=5)
+BODIES = TEXTS | st.sampled_from(
+    ["\n# H\n\ntext #tag [x](b.md)\n", "---\nx: 1\n---\ny", "\n\n", "# T\r\nx\r\n", "<img src='x.png'>"]
+)
+
+
+def lost(before: Page, after: Page, imported: Imported) -> dict[str, Any]:
+    """Keys of a page that the one made of it does not have, of which nothing is told either."""
+    told = [item.reason for item in imported.left]
+    found = {}
+    for key, value in before.frontmatter.items():
+        now = after.frontmatter.get(key)
+        is_same = (
+            now == value
+            or value in (None, "", [])
+            or key == "imported"
+            or (key in ("title", "summary") and (now == text_of(value) or isinstance(value, int | float)))
+            or (key in ("title", "summary") and isinstance(value, str) and not value.strip())
+            or (key in ("created", "updated") and now == moment_text(value))
+            or (key in ("tags", "aliases") and isinstance(now, list) and set(words_of(value)) <= set(now))
+        )
+        if not is_same and not any(reason.startswith((f"{key}:", f"the {key} ")) for reason in told):
+            found[key] = value
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(KEYS, BODIES, st.booleans())
+@example({"title": [], "tags": []}, "", True)
+@example({"title": {"x": 1}, "title-before": "x", "updated": "some day"}, "Text.", True)
+def test_no_page_loses_anything_on_its_way_out_and_in_and_out_again(
+    keys: dict[str, Any], body: str, headed: bool
+) -> None:
+    head = "---\n" + "".join(pair(key, value) for key, value in keys.items()) + "---\n" if headed else ""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        make(place / "field", {"a.md": head + body})
+        for kind in ("markdown", "jsonl"):
+            fields = [place / "field", place / kind, place / f"{kind}-again"]
+            for number in (1, 2):
+                before = pages(fields[number - 1])["a.md"]
+                source = place / f"{kind}-{number}"
+                with Field.open(fields[number - 1]) as field:
+                    export_markdown(field, source) if kind == "markdown" else export_jsonl(field, source)
+                imported = bring(fields[number], source, kind=kind)
+                if not imported.added:
+                    assert [item.kind for item in imported.left] == ["empty"]
+                    break
+                after = pages(fields[number])["a.md"]
+                assert after.body.strip() == (before.body if before.frontmatter_is_valid else before.text).strip()
+                assert lost(before, after, imported) == {}

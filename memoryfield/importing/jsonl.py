@@ -199,7 +199,7 @@ def _note(line: dict[str, Any], place: str, label: str, gathered: Gathered) -> N
         identity=_identity(line, label, text),
         source=source or text_of(keys.get("source")) or f"{label}#{_id_of(line)}".rstrip("#"),
         name=names.stem(filename),
-        title=title or _title_of(body),
+        title=title or _title_of(body) or names.stem(filename),
         body=body,
         keys=keys,
         digest=digest_of(json.dumps(line, sort_keys=True, ensure_ascii=True).encode("ascii")),
@@ -228,7 +228,7 @@ def _forget_repeated(rest: dict[str, Any], own: dict[str, Any], page: Page) -> N
     page.take_frontmatter(own)
     for key, value in line_of(page).items():
         is_number = isinstance(own.get(key), int | float)  # which has more than one spelling
-        if own.get(key) is not None and key in rest and (rest[key] == value or is_number):
+        if own.get(key) not in (None, "", []) and key in rest and (rest[key] == value or is_number):
             del rest[key]
 
 
