@@ -118,9 +118,17 @@ def _values(raw: bytes) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                yield number, json.loads(line, object_pairs_hook=_object)
             except (ValueError, RecursionError):
                 yield number, _BROKEN
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; of a key that is there twice the last one counts, and the other is kept beside."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        made |= {f"{key}-before": value for key, value in pairs if made[key] != value}
+    return made
 
 
 def _without_lone_surrogates(line: bytes) -> bytes:
@@ -136,7 +144,7 @@ def _without_lone_surrogates(line: bytes) -> bytes:
 def _whole(raw: bytes) -> list[Any] | None:
     """The array that a file is, or that the object holds which it is; None for lines."""
     try:
-        value = json.loads(raw)
+        value = json.loads(raw, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return None
     if isinstance(value, list):

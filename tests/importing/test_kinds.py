@@ -371,6 +371,13 @@ def test_a_line_with_frontmatter_keeps_its_other_keys(tmp_path: Path) -> None:
     assert bring(tmp_path / "field", tmp_path / "x.jsonl").same == 1
 
 
+def test_a_key_that_is_there_twice_is_kept_twice(tmp_path: Path) -> None:
+    bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", '{"text": "One.", "a": 1, "text": "Two.", "a": 1}'))
+    page = only(tmp_path / "field")
+    assert (page.body, page.frontmatter["text-before"], page.frontmatter["a"]) == ("\nTwo.\n", "One.", 1)
+    assert "a-before" not in page.frontmatter
+
+
 def test_frontmatter_that_is_no_object_is_a_key_like_others(tmp_path: Path) -> None:
     bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", {"text": "Text.", "frontmatter": ["x"]}))
     assert only(tmp_path / "field").frontmatter["frontmatter"] == ["x"]
