@@ -126,12 +126,8 @@ def note_of(file: SourceFile, label: str, gathered: Gathered, *, kind: str, logs
 
 def _spelled(page: Page) -> dict[str, str]:
     """Titles and summaries that YAML takes for a number or a truth, as they are written: `title: 1.10`."""
-    places = {key: page.key_places.get(key) for key in ("title", *_SUMMARIES)}
-    return {
-        key: place.source
-        for key, place in places.items()
-        if place is not None and isinstance(page.frontmatter.get(key), int | float)
-    }
+    numbers = [key for key in ("title", *_SUMMARIES) if isinstance(page.frontmatter.get(key), int | float)]
+    return {key: page.key_places[key].source for key in numbers if key in page.key_places}
 
 
 def _tell_foreign(note: Note, gathered: Gathered, *, logseq: bool) -> None:
