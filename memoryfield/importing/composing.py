@@ -1,8 +1,9 @@
 """A note made into a page: its frontmatter completed, and the mark by which a later import knows what was imported.
 
-The key `imported` holds two digests of 16 hexadecimal digits each, of the note and of the page without that line:
-`imported: "SOURCE-PAGE"`. So it can be told, without anything else being kept, whether the source has changed
-since, and whether somebody has edited the page.
+The key `imported` is the last of the frontmatter: `imported: "SOURCE-PAGE-PLACE"`, digests of 16 hexadecimal digits
+each, of the note and of the page without that line, and of four, of where the source lies (`sameness`). So it can be
+told, without anything else being kept, whether the source has changed since, whether somebody has edited the page,
+and whether another source is called the same.
 """
 
 from __future__ import annotations
@@ -17,41 +18,70 @@ from . import keys as words
 from .items import Note, digest_of
 
 MARK = "imported"
-_MARK_LINE = re.compile(rb'^imported: "([0-9a-f]{16})-([0-9a-f]{16})"(?:\r\n|\n|\r|\Z)', re.MULTILINE)
+_FORM = re.compile(r"([0-9a-f]{16})-([0-9a-f]{16})(?:-([0-9a-f]{4}))?")
+_LINE = re.compile(rf'(?<![^\r\n])imported: "{_FORM.pattern}"(?:\r\n|\n|\r|\Z)')
+_KEY = re.compile(r"(?<![^\r\n])imported(?=[ \t]*:)")
 
 
 class Mark(NamedTuple):
-    """What a page's `imported` says: digests of the note, and of the page as it was imported."""
+    """What a page's `imported` says: digests of the note, of the page as it was imported, and of the source's place."""
 
     source: str
     page: str
+    place: str
 
 
 def mark_of(page: Page) -> Mark | None:
     """A page's mark, if it was imported."""
-    match = _MARK_LINE.search(page.raw)
-    if match is None or page.frontmatter.get(MARK) != f"{match[1].decode()}-{match[2].decode()}":
-        return None
-    return Mark(match[1].decode(), match[2].decode())
+    match = _FORM.fullmatch(str(page.frontmatter.get(MARK)))
+    return Mark(match[1], match[2], match[3] or "") if match else None
 
 
-def unmarked(raw: bytes) -> bytes:
-    """A page without the line of its mark."""
-    return _MARK_LINE.sub(b"", raw, count=1)
+def unmarked(page: Page) -> bytes:
+    """A page without the line of its mark: the last one that its frontmatter has, which counts."""
+    lines = list(_LINE.finditer(page.text, 0, page.block.end)) if page.block else []
+    return (page.text[: lines[-1].start()] + page.text[lines[-1].end() :]).encode("utf-8") if lines else page.raw
 
 
 def is_edited(page: Page, mark: Mark) -> bool:
     """Whether a page is no longer what was imported."""
-    return digest_of(unmarked(page.raw)) != mark.page
+    return digest_of(unmarked(page)) != mark.page
 
 
-def marked(raw: bytes, digest: str) -> bytes:
+def marked(raw: bytes, digest: str, place: str) -> bytes:
     """A page with its mark, as the last line of its frontmatter."""
     page = Page("page.md", raw)
     assert page.block is not None
     text = page.text
-    line = f'{MARK}: "{digest}-{digest_of(raw)}"{newline_of(text[: page.block.body])}'
+    line = f'{MARK}: "{digest}-{digest_of(raw)}-{place}"{newline_of(text[: page.block.body])}'
     return (text[: page.block.end] + line + text[page.block.end :]).encode("utf-8")
+
+
+def give_way(note: Note) -> str:
+    """Take `imported` out of the keys that a note has itself: the page's own mark stands there.
+
+    Returns:
+        The key that its value has now; empty, if there was none, or only the mark of another import.
+    """
+    if MARK not in note.keys:
+        return ""
+    is_mark = _FORM.fullmatch(str(note.keys[MARK])) is not None
+    other = f"{MARK}-before"
+    while other in note.keys:
+        other += "-before"
+
+    def without(keys: dict[str, Any]) -> dict[str, Any]:
+        return {other if key == MARK else key: value for key, value in keys.items() if key != MARK or not is_mark}
+
+    note.keys = without(note.keys)
+    if note.head is not None and note.head.block is not None:
+        start, end = note.head.block.start, note.head.block.end
+        block = note.head.text[start:end]
+        block = _LINE.sub("", block) if is_mark else _KEY.sub(other, block)
+        head = Page("page.md", (note.head.text[:start] + block + note.head.text[end:]).encode("utf-8"))
+        if head.frontmatter == without(note.head.frontmatter) and head.body == note.head.body:
+            note.head = head
+    return "" if is_mark else other
 
 
 class Composed(NamedTuple):
@@ -81,7 +111,11 @@ def _edited(note: Note, body: str, values: dict[str, Any]) -> bytes | None:
     page = Page("page.md", (note.head.text[: note.head.block.body] + body).encode("utf-8"))
     wanted = {**note.keys, **values}
     missing = {key: value for key, value in wanted.items() if note.head.frontmatter.get(key) != value}
-    if "page" in missing or not all(isinstance(value, str) or is_texts(value) for value in missing.values()):
+    if (
+        MARK in note.head.frontmatter
+        or "page" in missing
+        or not all(isinstance(value, str) or is_texts(value) for value in missing.values())
+    ):
         return None
     edited = with_keys(page, **missing) if missing else page.raw
     block = Page("page.md", edited).block if edited is not None else None
@@ -106,7 +140,7 @@ def _anew(note: Note, body: str, values: dict[str, Any]) -> bytes:
 
 
 def _others(note: Note, values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in note.keys.items() if key not in values and key != MARK}
+    return {key: value for key, value in note.keys.items() if key not in values}
 
 
 def _values(note: Note, uuid: str, stored: Page | None) -> dict[str, Any]:

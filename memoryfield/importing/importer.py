@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
 from .. import names
@@ -17,16 +17,18 @@ from ..page import Page
 from ..validation.links import Link, with_targets
 from . import detect, naming
 from . import keys as words
-from .composing import Mark, composed, is_edited, mark_of, marked
+from .composing import Mark, composed, give_way, is_edited, mark_of, marked, unmarked
 from .items import Gathered, Note, SourceFile, digest_of, readable
 from .linking import Links
 from .markdown import MAX_FILE_BYTES
 from .report import Brought, Imported
+from .sameness import place_of, stands_in
 
 if TYPE_CHECKING:
     from ..containers.journal import Changes
 
 Progress = Callable[[int, int], None]
+Fate = Literal["added", "updated", "same", "kept", "conflicts"]
 PROGRESS_EACH = 100
 _MODULES = {kind: kind.replace("-", "_") for kind in detect.KINDS}
 _ROOM = names.MAX_PAGE_BYTES - 64
@@ -71,7 +73,8 @@ def import_source(
     gathered = Gathered()
     import_module(f".{_MODULES[kind]}", __package__).read(place, label, gathered, beside=field.location.resolve())
     with changing(field.container, dry_run=dry_run) as changes:
-        work = _Import(field, gathered, imported, changes, replace=replace)
+        root = place if place.is_dir() or kind in detect.IN_FILES else place.parent
+        work = _Import(field, gathered, imported, changes, place=place_of(root), replace=replace)
         work.plan(folders, progress)
         if changes is not None:
             imported.written = True
@@ -106,13 +109,24 @@ class _Import:
     """One import: what the field has, what the source makes, and what becomes of each."""
 
     def __init__(
-        self, field: Field, gathered: Gathered, imported: Imported, changes: Changes | None, *, replace: bool
+        self,
+        field: Field,
+        gathered: Gathered,
+        imported: Imported,
+        changes: Changes | None,
+        *,
+        place: str,
+        replace: bool,
     ) -> None:
+        """Args:
+        place: digest of where the source lies.
+        """
         self._container = field.container
         self._gathered = gathered
         self._imported = imported
         self._changes = changes
         self._replace = replace
+        self._place = place
         self._stored: dict[str, Page] = {}
         self._marks: dict[str, Mark] = {}
         self._copies: dict[str, str | None] = {}
@@ -145,18 +159,24 @@ class _Import:
             for note in notes:
                 note.tags += _folder_tags(note)
         links = Links(self._gathered, page_names, self._copied)
-        made: list[_Made] = []
+        made: list[list[_Made]] = []
         for number, note in enumerate(notes):
             uuid = uuids[number]
+            if other := give_way(note):
+                self._gathered.leave("key", note.path, f"imported: is called {other} here, where an import has its own")
             raw, is_anew = composed(note, links.rewritten(number), uuid, self._stored.get(uuid))
             if is_anew:
                 self._gathered.leave("frontmatter", note.path, "was written anew: comments in it, if any, are gone")
-            made += self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0])
+            made.append(self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0]))
             if progress and (number + 1) % PROGRESS_EACH == 0:
                 progress(number + 1, len(notes))
-        for page in made:
-            self._bring(page._replace(raw=_with_links(page.raw, {}, self._anchors)) if self._anchors else page)
-        self._tell_gone({page.uuid: page.note.source for page in made})
+        if self._anchors:
+            made = [[part._replace(raw=_with_links(part.raw, {}, self._anchors)) for part in parts] for parts in made]
+        if not self._replace:
+            self._check_same(made)
+        for parts in made:
+            self._bring(parts)
+        self._tell_gone({part.uuid: part.note.source for parts in made for part in parts})
         self._tell_unlinked()
 
     def _page_names(self, uuids: list[str], wishes: list[list[str]]) -> list[str]:
@@ -169,6 +189,40 @@ class _Import:
     def _name(self, uuid: str, wishes: list[str]) -> str:
         stored = self._stored.get(uuid)
         return stored.filename if stored is not None else self._names.free(wishes)
+
+    def _check_same(self, made: list[list[_Made]]) -> None:
+        """That it is no other source of the same name, whose pages would be overwritten.
+
+        Raises:
+            RefusedError: it seems to be one.
+        """
+        other: list[str] = []
+        alike = 0
+        for parts in made:
+            note = parts[0].note
+            if parts[0].uuid != naming.uuid_of(self._imported.kind, note.identity) or not self._is_labelled(
+                note.identity
+            ):
+                continue  # it is known by an id of its own, whatever its source is called
+            new = [Page(part.name, part.raw).body for part in parts]
+            for part in parts:
+                mark = self._marks.get(part.uuid)
+                if mark is None or mark.place == self._place:
+                    continue
+                if mark.source == note.digest or stands_in(self._stored[part.uuid].body, new):
+                    alike += 1
+                else:
+                    other.append(part.name)
+        if other and len(other) >= alike:
+            raise RefusedError(
+                f"another {self._imported.label!r} was imported before, from elsewhere: it is what {_some(other)} "
+                f"came from, and little of that is in this one",
+                hint="Give this one a name of its own with --label. If it is the same one, moved and rewritten, "
+                "--replace takes its text.",
+            )
+
+    def _is_labelled(self, identity: str) -> bool:
+        return identity.startswith((f"{self._imported.label}/", f"{self._imported.label}#"))
 
     # pages
 
@@ -199,27 +253,45 @@ class _Import:
             for part, uuid in zip(parts, uuids, strict=True)
         ]
 
-    def _bring(self, made: _Made) -> None:
-        """Decide of one page, and write it if it is new or changed."""
-        imported = self._imported
-        raw = marked(made.raw, made.note.digest)
+    def _bring(self, parts: list[_Made]) -> None:
+        """Write the pages of a note that are new or changed: all of them or, where one must stay, none.
+
+        What has moved from one part to another would else stand in neither, or in both.
+        """
+        fates = [self._fate(part) for part in parts]
+        stays: Fate | None = next((fate for fate in ("conflicts", "kept") if fate in fates), None)
+        for part, fate in zip(parts, fates, strict=True):
+            if fate == "same":
+                self._imported.same += 1
+            elif stays is None or fate in ("conflicts", "kept"):
+                self._record(part, fate)
+            elif fate == "updated":
+                self._record(part, stays)
+        if stays is not None and {"added", "updated"} & set(fates):
+            self._imported.notes.append(
+                f"{parts[0].name}: a part of it was edited here, so none of its parts is written"
+            )
+
+    def _fate(self, made: _Made) -> Fate:
+        """What is to become of a page by itself."""
         stored = self._stored.get(made.uuid)
-        brought = Brought(made.name, made.note.source, made.uuid, len(raw))
         if stored is None:
-            imported.added.append(brought)
-            self._put(made.name, raw, "")
-            return
+            return "added"
         mark = self._marks.get(made.uuid)
-        edited = mark is None or is_edited(stored, mark)
-        if _is_same(stored, raw):
-            imported.same += 1
-        elif not edited or self._replace:
-            imported.updated.append(brought)
-            self._put(made.name, raw, stored.sha256)
-        elif mark is not None and mark.source == made.note.digest:
-            imported.kept.append(brought)
-        else:
-            imported.conflicts.append(brought)
+        if _is_same(stored, made.raw):
+            return "same"
+        if self._replace or (mark is not None and not is_edited(stored, mark)):
+            return "updated"
+        return "kept" if mark is not None and mark.source == made.note.digest else "conflicts"
+
+    def _record(self, made: _Made, fate: Fate) -> None:
+        raw = marked(made.raw, made.note.digest, self._place)
+        brought = Brought(made.name, made.note.source, made.uuid, len(raw))
+        pages: list[Brought] = getattr(self._imported, fate)
+        pages.append(brought)
+        if fate in ("added", "updated"):
+            stored = self._stored.get(made.uuid)
+            self._put(made.name, raw, stored.sha256 if stored is not None else "")
 
     def _put(self, name: str, raw: bytes, before: str) -> None:
         if self._changes is not None:
@@ -259,7 +331,7 @@ class _Import:
     # what is told
 
     def _tell_gone(self, made: dict[str, str]) -> None:
-        """Pages of this source that nothing makes any more; and whether it is another source of the same name."""
+        """Pages of this source that nothing makes any more."""
         imported, label = self._imported, self._imported.label
         left = {f"{label}/{item.place}" for item in self._gathered.left}
         sources = set(made.values())
@@ -268,24 +340,22 @@ class _Import:
             source = page.frontmatter.get("source")
             if uuid in made or uuid not in self._marks or not isinstance(source, str) or source in left:
                 continue
-            is_ours = source.startswith((f"{label}/", f"{label}#")) and (
+            is_ours = self._is_labelled(source) and (
                 naming.uuid_of(imported.kind, source)
                 in self._stored  # and it is of this kind: itself, or its first part
             )
             if source in sources or (whole and is_ours):
                 imported.gone.append(page.filename)
         imported.gone.sort()
-        changed = len(imported.updated) + len(imported.conflicts)
-        if changed and imported.added and imported.gone and not (imported.same or imported.kept or self._replace):
-            raise RefusedError(
-                f"another {label!r} seems to have been imported before: nothing in it was the same",
-                hint="Give this one a name of its own with --label, or replace those pages with --replace.",
-            )
 
     def _tell_unlinked(self) -> None:
         for path in self._gathered.files:
             if path not in self._copies:
                 self._gathered.leave("file", readable(path), "is linked from no note")
+
+
+def _some(pages: list[str]) -> str:
+    return ", ".join(pages[:3]) + (f" and {len(pages) - 3:,} more" if len(pages) > 3 else "")
 
 
 def _folder_tags(note: Note) -> list[str]:
@@ -296,7 +366,7 @@ def _folder_tags(note: Note) -> list[str]:
 
 def _is_same(stored: Page, raw: bytes) -> bool:
     """Whether a page says already what would be imported; one without a mark, whatever the order of its keys."""
-    if stored.raw == raw:
+    if unmarked(stored) == raw:
         return True
     new = Page(stored.filename, raw)
     keys = {key: value for key, value in new.frontmatter.items() if key != "imported"}

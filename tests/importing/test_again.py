@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from memoryfield import Field
 from memoryfield.errors import PageConflictError, RefusedError
+from memoryfield.exporting import export_jsonl, export_markdown
 from memoryfield.importing import import_source
 from memoryfield.importing.naming import uuid_of
+from memoryfield.page import Page
 
-from .support import bring, make, make_lines, pages
+from .support import bring, faults, left, make, make_lines, pages
 
 VAULT = {"Woks.md": "---\ntags: [a]\n---\nThey heat evenly. [[Steel]]\n", "Steel.md": "It rusts.\n", "C.md": "C.\n"}
 
@@ -129,6 +132,9 @@ def test_what_came_from_a_file_beside_the_notes_is_not_gone(tmp_path: Path) -> N
     assert bring(field, vault).gone == ["c.md", "steel.md"]  # though one note is left
 
 
+# what is called the same
+
+
 def test_another_folder_of_the_same_name_does_not_overwrite_the_first(tmp_path: Path) -> None:
     field = tmp_path / "field"
     bring(field, make(tmp_path / "a" / "vault", {"README.md": "Of a.\n", "x.md": "X.\n"}))
@@ -139,6 +145,152 @@ def test_another_folder_of_the_same_name_does_not_overwrite_the_first(tmp_path: 
     assert snapshot(field) == before
     assert len(bring(field, other, label="b").added) == 2
     assert sorted(pages(field)) == ["b-readme.md", "vault-readme.md", "x.md", "y.md"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"todo.md": "Call Ann.\n", "ideas.md": "A boat.\n"},  # nothing new, nothing gone
+        {"todo.md": "Call Ann.\n"},
+        {"todo.md": "# Todo\n\nCall Ann.\n", "ideas.md": "A kite.\n"},  # one of them is the same
+        {"todo.md": "# Todo\n\nCall Ann.\n", "more.md": "More.\n", "README.md": "Notes.\n"},
+    ],
+)
+def test_what_pages_of_another_source_say_is_not_overwritten(tmp_path: Path, other: dict[str, str]) -> None:
+    notes = {"todo.md": "# Todo\n\nBuy milk.\n", "ideas.md": "A kite.\n", "README.md": "Notes.\n"}
+    field = tmp_path / "field"
+    bring(field, make(tmp_path / "a" / "vault", notes))
+    before = snapshot(field)
+    for dry_run in (True, False):
+        with pytest.raises(RefusedError, match="todo"):
+            bring(field, make(tmp_path / "b" / "vault", other), dry_run=dry_run)
+    assert snapshot(field) == before
+    assert bring(field, tmp_path / "b" / "vault", replace=True).updated
+
+
+def test_where_a_source_lies_it_may_change_as_it_likes(tmp_path: Path) -> None:
+    vault, field = make(tmp_path / "vault", {"a.md": "A.\n", "b.md": "B.\n"}), tmp_path / "field"
+    bring(field, vault)
+    make(vault, {"a.md": "All new.\n"})
+    (vault / "b.md").rename(vault / "c.md")
+    again = bring(field, vault)
+    assert [page.filename for page in again.updated] == ["a.md"]
+    assert ([page.filename for page in again.added], again.gone) == (["c.md"], ["b.md"])
+    make(vault, {"a.md": "Newer.\n"})
+    assert [page.filename for page in bring(field, vault / "a.md").updated] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    "notes", [{"a.md": "A.\n\nMore.\n"}, {"a.md": "A.\n", "b.md": "B.\n", "c.md": "C.\n\nMore.\n"}]
+)
+def test_a_source_that_was_moved_updates_its_pages(tmp_path: Path, notes: dict[str, str]) -> None:
+    vault, field = make(tmp_path / "here" / "vault", notes), tmp_path / "field"
+    bring(field, vault)
+    moved = tmp_path / "there" / "vault"
+    moved.parent.mkdir()
+    vault.rename(moved)
+    before = snapshot(field)
+    assert bring(field, moved).same == len(notes)
+    assert snapshot(field) == before
+    make(moved, {"a.md": "Changed.\n\nA.\n"})
+    again = bring(field, moved)
+    assert (again.added, [page.filename for page in again.updated]) == ([], ["a.md"])
+    make(moved, {"a.md": "All new.\n"})
+    assert [page.filename for page in bring(field, moved).updated] == ["a.md"]
+
+
+def test_two_files_of_lines_that_are_called_the_same(tmp_path: Path) -> None:
+    field = tmp_path / "field"
+    bring(field, make_lines(tmp_path / "a" / "mem" / "m.jsonl", {"key": "tea", "text": "Ann likes tea."}))
+    other = make_lines(tmp_path / "b" / "mem" / "m.jsonl", {"key": "tea", "text": "Never on Mondays."})
+    with pytest.raises(RefusedError, match="--label"):
+        bring(field, other)
+    first = make_lines(tmp_path / "a" / "mem" / "m.jsonl", {"key": "tea", "text": "Ann likes coffee."})
+    assert len(bring(field, first).updated) == 1
+
+
+def test_where_a_source_lies_cannot_be_read_off_its_pages(tmp_path: Path) -> None:
+    field = tmp_path / "field"
+    bring(field, make(tmp_path / "secret" / "vault", {"a.md": "A.\n"}))
+    mark = pages(field)["a.md"].frontmatter["imported"]
+    assert [len(part) for part in mark.split("-")] == [16, 16, 4]
+    assert b"secret" not in (field / "a.md").read_bytes()
+
+
+def test_a_mark_of_before_places_were_told_still_counts(tmp_path: Path) -> None:
+    field, vault = tmp_path / "field", make(tmp_path / "vault", {"a.md": "A.\n\nMore.\n"})
+    bring(field, vault)
+    mark = pages(field)["a.md"].frontmatter["imported"]
+    edit(field, "a.md", mark, mark[:33])
+    assert bring(field, vault).same == 1
+    make(vault, {"a.md": "A.\n\nAnd more.\n"})
+    assert len(bring(field, vault).updated) == 1
+
+
+# the mark, and a key of its name
+
+MARKED = 'imported: "0123456789abcdef-0123456789abcdef"\n'
+OWN = "uuid: 11111111-1111-4111-8111-111111111111\n"
+
+
+@pytest.mark.parametrize(
+    ("own", "value"),
+    [
+        ("imported: 2024-01-01 # by hand", "2024-01-01"),
+        ("imported: [a, {b: c}]", ["a", {"b": "c"}]),
+        ("'imported': 'x'", "x"),
+        ("{imported: x, y: z}", "x"),
+        ("imported: x\r", "x"),
+        ("imported: |\n  imported: x\n", "imported: x\n"),
+    ],
+)
+def test_a_key_of_that_name_which_the_note_has_is_kept_under_another(tmp_path: Path, own: str, value: object) -> None:
+    newline = "\r\n" if own.endswith("\r") else "\n"
+    note = f"---\nx: 1 # one\n{own}\n---\nText.\n" if own[0] != "{" else f"---\n{own}\n---\nText.\n"
+    vault = make(tmp_path / "vault", {"a.md": note.replace("\r", "").replace("\n", newline)})
+    imported, page = bring(tmp_path / "field", vault), pages(tmp_path / "field")["a.md"]
+    assert page.frontmatter["imported-before"] == value
+    assert page.problems == []
+    assert ("x: 1 # one" in page.text) == (own[0] not in "{'")  # the comment stays where the block could be edited
+    assert len(left(imported, "key")) == 1
+    assert faults(tmp_path / "field") == []
+    assert bring(tmp_path / "field", vault).same == 1
+    make(vault, {"a.md": note + "More.\n"})
+    assert len(bring(tmp_path / "field", vault).updated) == 1
+
+
+def test_a_field_that_was_imported_is_moved_on_and_stays_in_step(tmp_path: Path) -> None:
+    first, copy, second = tmp_path / "first", tmp_path / "copy", tmp_path / "second"
+    bring(first, make(tmp_path / "vault", VAULT))
+    for form in ("markdown", "jsonl"):
+        text = "It rusts.\n"
+        for change in ("", "It is oiled.\n", "It is oiled well.\n"):
+            edit(first, "steel.md", text, text + change)
+            text += change
+            with Field.open(first) as field:
+                if form == "markdown":
+                    shutil.rmtree(copy, ignore_errors=True)
+                    export_markdown(field, copy)
+                else:
+                    export_jsonl(field, tmp_path / "copy.jsonl", replace=True)
+            bring(second, copy if form == "markdown" else tmp_path / "copy.jsonl")
+            assert text in pages(second)["steel.md"].body
+            assert all(page.raw.count(b"imported:") == 1 for page in pages(second).values())
+        edit(first, "steel.md", text, "It rusts.\n")
+        shutil.rmtree(second)
+    bring(first, copy)
+    assert bring(first, copy).same == 3
+
+
+def test_two_marks_that_an_earlier_import_left_are_no_edit(tmp_path: Path) -> None:
+    from memoryfield.importing.composing import is_edited, mark_of, marked
+
+    raw = marked(f"---\n{OWN}{MARKED}---\nText.\n".encode(), "0" * 16, "abcd")
+    page = Page("a.md", raw)
+    mark = mark_of(page)
+    assert mark is not None
+    assert (mark.source, mark.place, is_edited(page, mark)) == ("0" * 16, "abcd", False)
+    assert is_edited(Page("a.md", raw + MARKED.encode()), mark)  # the line in the text is none
 
 
 def test_the_field_itself_is_refused(tmp_path: Path) -> None:
@@ -201,3 +353,29 @@ def test_a_long_note_is_split_the_same_way_each_time(tmp_path: Path) -> None:
     assert again.added == []
     assert len(pages(field)) == len(found) + 1
     assert pages(field)["other.md"].body == "\n[Long > Part 7](long-part-7.md#part-7) [Long](renamed.md)\n"
+
+
+def make_long(vault: Path, sections: list[str]) -> None:
+    body = "".join(f"## {name}\n\n{f'All of {name}. ' * 200}\n\n" for name in sections)
+    make(vault, {"Long.md": "# Long\n\nBegin.\n\n" + body})
+
+
+@pytest.mark.parametrize("edited", ["long.md", "long-c.md"])
+def test_the_parts_of_a_note_are_written_all_or_none(tmp_path: Path, edited: str) -> None:
+    vault, field = tmp_path / "vault", tmp_path / "field"
+    make_long(vault, ["A", "B", "C", "D", "E", "F"])
+    bring(field, vault)
+    assert edited in pages(field)
+    edit(field, edited, "All of", "Mine. All of")
+    before = snapshot(field)
+    make_long(vault, ["F", "E", "D", "New", "C", "B", "A", "Z"])
+    again = bring(field, vault)
+    assert snapshot(field) == before
+    assert again.conflicts
+    assert (again.added, again.updated) == ([], [])
+    assert {page.filename for page in again.conflicts} <= set(before)
+    assert any("none of its parts" in note for note in again.notes)
+    bring(field, vault, replace=True)
+    text = "".join(page.body for page in pages(field).values())
+    assert all(f"All of {name}." in text for name in ("A", "C", "New", "Z"))
+    assert bring(field, vault).conflicts == []
