@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import posixpath
+from collections.abc import Callable, Container, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,12 +15,13 @@ from ..containers.directory import changing
 from ..errors import FieldNotFoundError, RefusedError, UsageError, reason_of
 from ..field import Field
 from ..page import Page
+from ..sections import sections
 from ..validation.links import Link, with_targets
 from . import detect, naming
 from . import keys as words
 from .composing import Mark, composed, give_way, is_edited, mark_of, marked, unmarked
 from .items import Gathered, Note, SourceFile, digest_of, readable
-from .linking import Links
+from .linking import Known, Links, stem_of
 from .markdown import MAX_FILE_BYTES
 from .report import Brought, Imported
 from .sameness import place_of, stands_in
@@ -158,13 +160,15 @@ class _Import:
         if folders == "tags":
             for note in notes:
                 note.tags += _folder_tags(note)
-        links = Links(self._gathered, page_names, self._copied)
+        self._places = {self._place, *self._places_before(uuids)}
+        links = Links(self._gathered, page_names, self._former(set(uuids)), self._copied)
         made: list[list[_Made]] = []
         for number, note in enumerate(notes):
             uuid = uuids[number]
+            stored = self._stored.get(uuid)
             if other := give_way(note):
                 self._gathered.leave("key", note.path, f"imported: is called {other} here, where an import has its own")
-            raw, is_anew = composed(note, links.rewritten(number), uuid, self._stored.get(uuid))
+            raw, is_anew = composed(note, links.rewritten(number, stored), uuid, stored)
             if is_anew:
                 self._gathered.leave("frontmatter", note.path, "was written anew: comments in it, if any, are gone")
             made.append(self._parts(_Made(uuid, page_names[number], raw, note), wishes[number][0]))
@@ -223,6 +227,41 @@ class _Import:
 
     def _is_labelled(self, identity: str) -> bool:
         return identity.startswith((f"{self._imported.label}/", f"{self._imported.label}#"))
+
+    # what was imported before
+
+    def _places_before(self, uuids: list[str]) -> Iterator[str]:
+        """Where this very source has lain, as far as notes tell that have not changed since."""
+        for uuid, note in zip(uuids, self._gathered.notes, strict=True):
+            mark = self._marks.get(uuid)
+            if mark is not None and mark.source == note.digest:
+                yield mark.place
+
+    def _brought_before(self, made: Container[str]) -> Iterator[Page]:
+        """The pages that this source made once, and does not make now."""
+        for uuid, mark in self._marks.items():
+            if uuid not in made and mark.place in self._places:
+                yield self._stored[uuid]
+
+    def _former(self, uuids: Container[str]) -> Known:
+        """The notes of those pages. Where one was split, links to its headings lead to the parts that have them."""
+        present = {note.source for note in self._gathered.notes}
+        first: dict[str, str] = {}
+        known: dict[str, Note] = {}
+        for page in sorted(self._brought_before(uuids), key=lambda page: (len(page.filename), page.filename)):
+            source = str(page.frontmatter.get("source"))
+            if not self._is_labelled(source):
+                path = page.filename
+            elif source in present:
+                continue  # a part of a note that is there
+            else:
+                path = source[len(self._imported.label) + 1 :]
+                main = first.setdefault(source, page.filename)
+                found = (section.anchor for section in sections(page.body) if main != page.filename)
+                self._anchors |= {(main, anchor): (page.filename, anchor) for anchor in found}
+            name = posixpath.basename(stem_of(path))
+            known[page.filename] = Note(path, "", source, name, page.title, "", page.frontmatter, "")
+        return Known(known.values(), known)
 
     # pages
 
@@ -332,19 +371,17 @@ class _Import:
 
     def _tell_gone(self, made: dict[str, str]) -> None:
         """Pages of this source that nothing makes any more."""
-        imported, label = self._imported, self._imported.label
-        left = {f"{label}/{item.place}" for item in self._gathered.left}
+        imported = self._imported
+        left = {f"{imported.label}/{item.place}" for item in self._gathered.left}
         sources = set(made.values())
         whole = Path(imported.source).is_dir() or imported.kind in detect.IN_FILES
-        for uuid, page in self._stored.items():
-            source = page.frontmatter.get("source")
-            if uuid in made or uuid not in self._marks or not isinstance(source, str) or source in left:
-                continue
+        for page in self._brought_before(made):
+            source = str(page.frontmatter.get("source"))
             is_ours = self._is_labelled(source) and (
                 naming.uuid_of(imported.kind, source)
                 in self._stored  # and it is of this kind: itself, or its first part
             )
-            if source in sources or (whole and is_ours):
+            if source not in left and (source in sources or (whole and is_ours)):
                 imported.gone.append(page.filename)
         imported.gone.sort()
 

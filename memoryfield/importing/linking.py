@@ -13,10 +13,12 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from ..names import folded
+from ..page import Page
 from ..sections import anchor
 from ..validation.links import links, without_code
 from .html import references
 from .items import Gathered, Note, SourceFile
+from .naming import plain_name
 
 NOTE_SUFFIXES = (".md", ".markdown")
 _WIKILINK = re.compile(r"(?<![#\\])(!?)\[\[([^\[\]\n]{1,1000})\]\]")
@@ -41,52 +43,38 @@ def stem_of(path: str) -> str:
     return next((path[: -len(suffix)] for suffix in NOTE_SUFFIXES if lower.endswith(suffix)), path)
 
 
-class Links:
-    """Knows all notes and files of a source, and rewrites the links of a note's text.
+class Known:
+    """Notes, and the pages that they became, found as a link names them."""
 
-    ```python
-    links = Links(gathered, page_names, copy)
-    body = links.rewritten(0)       # of the first note
-    links.left                      # what leads nowhere
-    ```
-    """
-
-    def __init__(self, gathered: Gathered, page_names: list[str], copied: Callable[[SourceFile], str | None]) -> None:
+    def __init__(self, notes: Iterable[Note], page_names: Iterable[str]) -> None:
         """Args:
         page_names: the page that each note becomes.
-        copied: called with a file that a note links to; the name of its copy, or None if there is none.
         """
-        self._notes = gathered.notes
-        self._names = page_names
-        self._copied = copied
-        self._files = gathered.files
-        self._gathered = gathered
+        self._notes = list(notes)
+        self._names = list(page_names)
         self._paths: dict[str, int] = {}
         self._stems: dict[str, list[int]] = {}
         self._titles: dict[str, list[int]] = {}
-        self._by_file: dict[str, list[str]] = {}
-        self._learn()
-
-    def _learn(self) -> None:
         for number, note in enumerate(self._notes):
-            path = folded(stem_of(note.path))
-            self._paths.setdefault(path, number)
-            if note.is_index and (folder := posixpath.dirname(path)):
-                self._paths.setdefault(folder, number)
-            for name in (posixpath.basename(path), folded(note.name), *map(folded, note.names)):
-                _add(self._stems, name, number)
-            for title in (note.title, *note.aliases, *_texts(note.keys.get("aliases"))):
-                _add(self._titles, folded(title), number)
-        for path in sorted(self._files):
-            self._by_file.setdefault(folded(posixpath.basename(path)), []).append(path)
+            self._learn(number, note)
 
-    # finding
+    def _learn(self, number: int, note: Note) -> None:
+        path = folded(stem_of(note.path))
+        self._paths.setdefault(path, number)
+        if note.is_index and (folder := posixpath.dirname(path)):
+            self._paths.setdefault(folder, number)
+        for name in (posixpath.basename(path), folded(note.name), *map(folded, note.names)):
+            _add(self._stems, name, number)
+        for title in (note.title, *note.aliases, *_texts(note.keys.get("aliases"))):
+            _add(self._titles, folded(title), number)
 
-    def note(self, target: str, folder: str) -> int | None:
-        """The note that a target names for one in this folder: by path, name, title or alias."""
+    def page(self, target: str, folder: str) -> str | None:
+        """The page of the note that a target names for one in this folder: by path, name, title or alias."""
         wanted = folded(stem_of(target.strip().removeprefix(_MEMORY_URL)).strip("/"))
-        if not wanted:
-            return None
+        number = self._find(wanted, folder) if wanted else None
+        return None if number is None else self._names[number]
+
+    def _find(self, wanted: str, folder: str) -> int | None:
         near = posixpath.normpath(posixpath.join(folded(folder), wanted))
         for path in (near, wanted):
             if path in self._paths:
@@ -111,6 +99,42 @@ class Links:
 
         return min(found, key=distance)
 
+
+class Links:
+    """Knows all notes and files of a source, and rewrites the links of a note's text.
+
+    ```python
+    links = Links(gathered, page_names, former, copy)
+    body = links.rewritten(0)       # of the first note
+    gathered.left                   # what leads nowhere
+    ```
+    """
+
+    def __init__(
+        self, gathered: Gathered, page_names: list[str], former: Known, copied: Callable[[SourceFile], str | None]
+    ) -> None:
+        """Args:
+        page_names: the page that each note becomes.
+        former: notes that the source had before, whose pages are still there; a link leads to them if to no other.
+        copied: called with a file that a note links to; the name of its copy, or None if there is none.
+        """
+        self._notes = gathered.notes
+        self._known = (Known(gathered.notes, page_names), former)
+        self._copied = copied
+        self._files = gathered.files
+        self._gathered = gathered
+        self._before = ""
+        self._by_file: dict[str, list[str]] = {}
+        for path in sorted(self._files):
+            self._by_file.setdefault(folded(posixpath.basename(path)), []).append(path)
+
+    # finding
+
+    def page(self, target: str, folder: str) -> str | None:
+        """The page that a target names for a note in this folder."""
+        found = (known.page(target, folder) for known in self._known)
+        return next((page for page in found if page), None)
+
     def file(self, target: str, folder: str) -> SourceFile | None:
         """The file that a target names."""
         near = posixpath.normpath(posixpath.join(folder, target))
@@ -122,11 +146,23 @@ class Links:
         fitting = [path for path in found if ("/" + folded(path)).endswith(tail)]
         return self._files[min(fitting, key=lambda path: (path.count("/"), path))] if fitting else None
 
+    def _copy(self, target: str, folder: str) -> str | None:
+        """The name of the copy of the file that a target names."""
+        if found := self.file(target, folder):
+            return self._copied(found)
+        name = plain_name(target)
+        return name if f"]({name})" in self._before else None
+
     # rewriting
 
-    def rewritten(self, number: int) -> str:
-        """The note's body with every link that can be followed leading to a page, or to a copy of a file."""
+    def rewritten(self, number: int, before: Page | None = None) -> str:
+        """The note's body with every link that can be followed leading to a page, or to a copy of a file.
+
+        Args:
+            before: the page that it was; copies to which that links are still there, though the file has gone.
+        """
         note = self._notes[number]
+        self._before = before.body if before is not None else ""
         if "[" not in note.body and "<" not in note.body:
             return note.body
         folder = posixpath.dirname(note.path)
@@ -157,17 +193,16 @@ class Links:
         whole, _, shown = inner.replace("\\|", "|").partition("|")
         whole, shown = whole.strip(), shown.strip()
         target, fragment = whole, ""
-        number = self.note(whole, folder)
-        if number is None:
+        page = self.page(whole, folder)
+        if page is None:
             target, _, fragment = whole.partition("#")
             if not target and fragment:
                 return self._within(note, fragment, shown)
-            number = self.note(target, folder) if target else None
-        if number is not None:
+            page = self.page(target, folder) if target else None
+        if page is not None:
             text = shown or " > ".join(filter(None, (target, *fragment.split("#"))))
-            return f"[{text}]({self._names[number]}{self._fragment(note, whole, fragment)})"
-        found = self.file(target, folder)
-        copy = self._copied(found) if found else None
+            return f"[{text}]({page}{self._fragment(note, whole, fragment)})"
+        copy = self._copy(target, folder)
         if copy is None:
             return None
         picture = "!" if embedded and _PICTURE.search(copy) else ""
@@ -207,12 +242,11 @@ class Links:
         if found := self._exact_file(path, folder):
             copy = self._copied(found)
             return copy and copy + (f"#{fragment}" if fragment else "")
-        number = self.note(path, folder)
-        if number is None:
-            found = self.file(path, folder)
-            copy = self._copied(found) if found else None
+        page = self.page(path, folder)
+        if page is None:
+            copy = self._copy(path, folder)
             return copy and copy + (f"#{fragment}" if fragment else "")
-        return self._names[number] + self._fragment(note, f"{path}#{fragment}", fragment)
+        return page + self._fragment(note, f"{path}#{fragment}", fragment)
 
     def _exact_file(self, path: str, folder: str) -> SourceFile | None:
         return self._files.get(posixpath.normpath(posixpath.join(folder, path)))

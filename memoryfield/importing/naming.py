@@ -77,6 +77,13 @@ def wishes(note: Note, folders: str) -> list[str]:
     return [whole] if folders == "name" else list(dict.fromkeys((alone, last, whole)))
 
 
+def plain_name(path: str) -> str:
+    """What a copy of a file is called where no other file has the name."""
+    base, _, suffix = path.rpartition("/")[2].rpartition(".")
+    ending = re.sub(r"[^a-z0-9]", "", suffix.lower())[:16] if base else ""
+    return names.slug(base or suffix) + (f".{ending}" if ending else "")
+
+
 class FileNames:
     """Names for copies of files: plain, flat, and never that of another file with other bytes."""
 
@@ -92,10 +99,10 @@ class FileNames:
     def name(self, path: str, raw: bytes) -> str:
         """The copy's name: that of the file, with a part of its digest where another file is called so."""
         digest = digest_of(raw)
-        base, _, suffix = path.rpartition("/")[2].rpartition(".")
-        stem, ending = names.slug(base or suffix), re.sub(r"[^a-z0-9]", "", suffix.lower())[:16] if base else ""
-        ending = f".{ending}" if ending else ""
-        for made in (f"{stem}{ending}", f"{stem}-{digest[:8]}{ending}", f"{stem}-{digest}{ending}"):
+        plain = plain_name(path)
+        stem, dot, ending = plain.partition(".")
+        ending = dot + ending
+        for made in (plain, f"{stem}-{digest[:8]}{ending}", f"{stem}-{digest}{ending}"):
             if made not in self._digests:
                 self._digests[made] = self._digest(self._existing[made]) if made in self._existing else digest
             if self._digests[made] == digest:

@@ -355,8 +355,8 @@ def test_a_long_note_is_split_the_same_way_each_time(tmp_path: Path) -> None:
     assert pages(field)["other.md"].body == "\n[Long > Part 7](long-part-7.md#part-7) [Long](renamed.md)\n"
 
 
-def make_long(vault: Path, sections: list[str]) -> None:
-    body = "".join(f"## {name}\n\n{f'All of {name}. ' * 200}\n\n" for name in sections)
+def make_long(vault: Path, headings: list[str]) -> None:
+    body = "".join(f"## {name}\n\n{f'All of {name}. ' * 200}\n\n" for name in headings)
     make(vault, {"Long.md": "# Long\n\nBegin.\n\n" + body})
 
 
@@ -379,3 +379,52 @@ def test_the_parts_of_a_note_are_written_all_or_none(tmp_path: Path, edited: str
     text = "".join(page.body for page in pages(field).values())
     assert all(f"All of {name}." in text for name in ("A", "C", "New", "Z"))
     assert bring(field, vault).conflicts == []
+
+
+# what links lead to
+
+LINKED = {
+    "Woks.md": "[[Steel]] [[Steel#Rust|rust]] [s](deep/Steel.md#rust) ![[pan.png]] ![p](deep/pan.png) [[Nowhere]]\n",
+    "deep/Steel.md": "# Steel\n\n## Rust\n\nIt rusts.\n",
+    "deep/pan.png": "x",
+}
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_links_still_lead_to_the_pages_of_notes_that_have_gone(tmp_path: Path, moved: bool) -> None:
+    vault, field = make(tmp_path / "vault", LINKED), tmp_path / "field"
+    bring(field, vault)
+    with Field.open(field) as opened:
+        opened.rename("steel.md", "carbon-steel.md")
+    bring(field, vault)
+    before = pages(field)["woks.md"]
+    if moved:
+        vault = vault.rename(make(tmp_path / "there", {"x": ""}) / "vault")
+    (vault / "deep" / "Steel.md").unlink()
+    (vault / "deep" / "pan.png").unlink()
+    again = bring(field, vault)
+    assert (again.same, again.updated, again.gone) == (1, [], ["carbon-steel.md"])
+    assert pages(field)["woks.md"].raw == before.raw
+    assert "[Steel](carbon-steel.md)" in before.body
+    assert [place for place, _ in left(again, "link")] == ["Woks.md"]
+    make(vault, {"Steel.md": "Another.\n"})
+    bring(field, vault)
+    assert "[Steel](steel.md)" in pages(field)["woks.md"].body  # what is there comes first
+
+
+def test_a_single_note_links_to_the_pages_of_its_folder(tmp_path: Path) -> None:
+    vault, field = make(tmp_path / "vault", LINKED), tmp_path / "field"
+    bring(field, vault)
+    assert bring(field, vault / "Woks.md").same == 1
+
+
+def test_links_to_headings_of_a_split_note_that_has_gone(tmp_path: Path) -> None:
+    vault, field = tmp_path / "vault", tmp_path / "field"
+    make_long(vault, ["A", "B", "C", "D", "E", "F"])
+    make(vault, {"Other.md": "[[Long#F]] [[Long]] [x](Long.md#c)\n"})
+    bring(field, vault)
+    before = pages(field)["other.md"]
+    assert "long-" in before.body
+    (vault / "Long.md").unlink()
+    assert bring(field, vault).same == 1
+    assert pages(field)["other.md"].raw == before.raw
