@@ -104,11 +104,18 @@ class Field:
         path.mkdir(parents=True, exist_ok=True)
         field = cls.open(path)
         title = " ".join(title.split()) or path.resolve().name
-        text = f"# {title}\n\n{summary or _INTRODUCTION}\n"
-        field.write(INDEX_PAGE, text, title=title, summary=summary)
+        field.write(INDEX_PAGE, _introduction(title, summary), title=title, summary=summary)
         if git:
             repository.prepare(path, inside)
         return field
+
+    def is_as_created(self, page: Page) -> bool:
+        """Whether a page is the index.md that `create` makes where it is told nothing about the field."""
+        return (
+            page.filename == INDEX_PAGE
+            and page.frontmatter.keys() <= {"title", "uuid", "created", "updated"}
+            and page.body.strip() == _introduction(self.location.resolve().name).strip()
+        )
 
     def __enter__(self) -> "Field":
         return self
@@ -567,6 +574,11 @@ class Field:
 def container_of(given: Container | Field) -> Container:
     """The container of a field; a container itself."""
     return given.container if isinstance(given, Field) else given
+
+
+def _introduction(title: str, summary: str = "") -> str:
+    """The text of a new field's index.md."""
+    return f"# {title}\n\n{summary or _INTRODUCTION}\n"
 
 
 _INTRODUCTION = (

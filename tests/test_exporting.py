@@ -56,6 +56,57 @@ def test_lines_that_go_back_into_their_field_change_nothing(tmp_path: Path) -> N
     assert {path.name: path.read_bytes() for path in field.iterdir()} == before
 
 
+def test_pages_without_uuid_go_back_into_their_field_as_themselves(tmp_path: Path) -> None:
+    bare: dict[str, str | bytes] = {
+        "bare.md": "Text only.\n",
+        "tagged.md": "---\ntitle: T\ntags: [a]\n---\n\nText. [bare](bare.md)\n",
+        "broken.md": "---\ntitle: [a\n---\nText.\n",
+        "toml.md": '+++\ntitle = "T"\n+++\nText.\n',
+        "long.md": "".join(f"## Part {number}\n\n{'Words and words. ' * 150}\n\n" for number in range(8)),
+    }
+    field = make(tmp_path / "field", bare)
+    before = {path.name: path.read_bytes() for path in field.iterdir()}
+    with Field.open(field) as opened:
+        export_jsonl(opened, tmp_path / "x.jsonl")
+        export_markdown(opened, tmp_path / "copy")
+    for source in (tmp_path / "x.jsonl", tmp_path / "copy"):
+        imported = bring(field, source)
+        assert (imported.added, imported.updated, imported.conflicts) == ([], [], [])
+        assert {path.name: path.read_bytes() for path in field.iterdir()} == before
+    make(field, {"bare.md": "Another text.\n"})
+    assert [page.filename for page in bring(field, tmp_path / "copy").added] == ["bare-2.md"]
+
+
+def test_the_index_of_a_field_takes_the_place_of_that_of_a_new_one(tmp_path: Path) -> None:
+    text = "# Pans\n\nAll about pans. [woks](woks.md)\n"
+    field = make(tmp_path / "field", {"index.md": f"---\ntitle: Pans\n---\n\n{text}", "woks.md": "[up](index.md)\n"})
+    with Field.open(field) as opened:
+        export_jsonl(opened, tmp_path / "x.jsonl")
+        export_markdown(opened, tmp_path / "copy")
+    for number, source in enumerate((tmp_path / "x.jsonl", tmp_path / "copy")):
+        new = tmp_path / f"new{number}"
+        Field.create(new).close()
+        imported = bring(new, source)
+        assert sorted(pages(new)) == ["index.md", "woks.md"]
+        assert pages(new)["index.md"].body == f"\n{text}"
+        assert "[up](index.md)" in pages(new)["woks.md"].body
+        assert any("takes the place" in note for note in imported.notes)
+        assert bring(new, source).same == 2
+
+
+@pytest.mark.parametrize("told", ["summary", "title", "edited"])
+def test_an_index_that_somebody_wrote_stays(tmp_path: Path, told: str) -> None:
+    source = make_lines(tmp_path / "x.jsonl", {"filename": "index.md", "text": "Theirs.\n"})
+    title, summary = ("Ours" if told == key else "" for key in ("title", "summary"))
+    Field.create(tmp_path / "new", title=title, summary=summary).close()
+    if told == "edited":
+        with (tmp_path / "new" / "index.md").open("a", encoding="utf-8") as file:
+            file.write("Ours.\n")
+    before = (tmp_path / "new" / "index.md").read_bytes()
+    assert [page.filename for page in bring(tmp_path / "new", source).added] == ["index-2.md"]
+    assert (tmp_path / "new" / "index.md").read_bytes() == before
+
+
 def test_odd_pages_survive_the_way_through_lines(tmp_path: Path) -> None:
     odd: dict[str, str | bytes] = {
         "bare.md": "Text only.\n",

@@ -154,9 +154,9 @@ def _tell(imported: Imported, dry_run: bool) -> None:
     if imported.is_empty:
         say(f"there was nothing to import in {imported.source!r}, taken for {imported.kind}")
         return
-    counts = (
-        f"{len(imported.added)} new, {len(imported.updated)} updated, {imported.same + len(imported.kept)} unchanged"
-    )
+    counts = f"{len(imported.added)} new, {len(imported.updated)} updated, {imported.same} unchanged"
+    for count, what in ((len(imported.kept), "edited here and kept"), (len(imported.conflicts), "in conflict")):
+        counts += f", {count} {what}" if count else ""
     say(f"{imported.kind}: {'would be ' if dry_run else ''}{counts}")
 
 

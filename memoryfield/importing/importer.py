@@ -19,7 +19,7 @@ from ..sections import sections
 from ..validation.links import Link, with_targets
 from . import detect, naming
 from . import keys as words
-from .composing import Mark, composed, give_way, is_edited, mark_of, marked, unmarked
+from .composing import MARK, Mark, composed, give_way, is_edited, mark_of, marked, unmarked
 from .items import Gathered, Note, SourceFile, digest_of, readable
 from .linking import Known, Links, stem_of
 from .markdown import MAX_FILE_BYTES
@@ -134,11 +134,19 @@ class _Import:
         self._copies: dict[str, str | None] = {}
         self._anchors: dict[tuple[str, str], tuple[str, str]] = {}
         """Headings of pages that were split: page and anchor, as links have them, and where they are now."""
+        self._nameless: dict[str, Page] = {}
+        """Pages without a uuid, by their names."""
+        self._index: Page | None = None
+        """The index.md of a new field: one of the source takes its place."""
         for page in field.pages():
-            if page.uuid:
-                self._stored.setdefault(page.uuid, page)
-                if mark := mark_of(page):
-                    self._marks[page.uuid] = mark
+            if not page.uuid:
+                self._nameless[page.filename] = page
+                continue
+            self._stored.setdefault(page.uuid, page)
+            if mark := mark_of(page):
+                self._marks[page.uuid] = mark
+            if field.is_as_created(page):
+                self._index = page
         existing = [entry.name for entry in self._container.entries()]
         self._names = naming.PageNames(existing)
         self._file_names = naming.FileNames(existing, self._digest)
@@ -156,6 +164,10 @@ class _Import:
         notes = self._gathered.notes
         uuids = naming.uuids(self._gathered, self._imported.kind)
         wishes = [naming.wishes(note, folders) for note in notes]
+        if self._index is not None and self._index.uuid not in uuids:
+            self._names.give_up(self._index.filename)
+        for uuid, note, wanted in zip(uuids, notes, wishes, strict=True):
+            self._find_nameless(uuid, note, wanted)
         page_names = self._page_names(uuids, wishes)
         if folders == "tags":
             for note in notes:
@@ -189,6 +201,13 @@ class _Import:
         order = sorted(range(len(paths)), key=lambda number: (paths[number].count("/"), paths[number]))
         given = {number: self._name(uuids[number], wishes[number]) for number in order}
         return [given[number] for number in range(len(paths))]
+
+    def _find_nameless(self, uuid: str, note: Note, wishes: list[str]) -> None:
+        """A page without uuid that has the note's name and text is that note, whichever was there first."""
+        for name in map(names.with_suffix, wishes):
+            page = self._nameless.get(name)
+            if page is not None and note.body.strip() in (page.body.strip(), page.text.strip()):
+                self._stored.setdefault(uuid, self._nameless.pop(name))
 
     def _name(self, uuid: str, wishes: list[str]) -> str:
         stored = self._stored.get(uuid)
@@ -321,16 +340,19 @@ class _Import:
             return "same"
         if self._replace or (mark is not None and not is_edited(stored, mark)):
             return "updated"
-        return "kept" if mark is not None and mark.source == made.note.digest else "conflicts"
+        return "kept" if not stored.uuid or (mark is not None and mark.source == made.note.digest) else "conflicts"
 
     def _record(self, made: _Made, fate: Fate) -> None:
         raw = marked(made.raw, made.note.digest, self._place)
         brought = Brought(made.name, made.note.source, made.uuid, len(raw))
         pages: list[Brought] = getattr(self._imported, fate)
         pages.append(brought)
+        before = self._stored.get(made.uuid)
+        if before is None and self._index is not None and made.name == self._index.filename:
+            before = self._index
+            self._imported.notes.append(f"{made.name} takes the place of the one of a new field")
         if fate in ("added", "updated"):
-            stored = self._stored.get(made.uuid)
-            self._put(made.name, raw, stored.sha256 if stored is not None else "")
+            self._put(made.name, raw, before.sha256 if before is not None else "")
 
     def _put(self, name: str, raw: bytes, before: str) -> None:
         if self._changes is not None:
@@ -402,12 +424,17 @@ def _folder_tags(note: Note) -> list[str]:
 
 
 def _is_same(stored: Page, raw: bytes) -> bool:
-    """Whether a page says already what would be imported; one without a mark, whatever the order of its keys."""
+    """Whether a page says already what would be imported; one without a mark, whatever the order of its keys.
+
+    One without uuid need not have the keys that an import adds.
+    """
     if unmarked(stored) == raw:
         return True
     new = Page(stored.filename, raw)
-    keys = {key: value for key, value in new.frontmatter.items() if key != "imported"}
-    return {**stored.frontmatter, "imported": 0} == {**keys, "imported": 0} and stored.body == new.body
+    keys = {key: value for key, value in stored.frontmatter.items() if key != MARK}
+    if not stored.uuid:
+        return keys.items() <= new.frontmatter.items() and stored.body.strip() == new.body.strip()
+    return keys == new.frontmatter and stored.body == new.body
 
 
 def _with_links(raw: bytes, final: dict[str, str], anchors: dict[tuple[str, str], tuple[str, str]]) -> bytes:

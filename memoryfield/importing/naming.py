@@ -61,6 +61,10 @@ class PageNames:
                 return stem + names.PAGE_SUFFIX
         return next(name for name in names.alternatives(stem) if self._take(name))
 
+    def give_up(self, name: str) -> None:
+        """A page may have the name that a file has: it takes its place."""
+        self._taken.discard(folded(name))
+
     def _take(self, name: str) -> bool:
         if folded(name) in self._taken:
             return False
@@ -74,7 +78,8 @@ def wishes(note: Note, folders: str) -> list[str]:
     inside = note.folders[:-1] if note.is_index else note.folders
     whole = names.slug("-".join((*inside, note.name)))
     last = names.slug("-".join((*inside[-1:], note.name)))
-    return [whole] if folders == "name" else list(dict.fromkeys((alone, last, whole)))
+    found = [whole] if folders == "name" else list(dict.fromkeys((alone, last, whole)))
+    return ["index", *found] if note.is_index and not note.folders else found
 
 
 def plain_name(path: str) -> str:

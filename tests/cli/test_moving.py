@@ -93,6 +93,12 @@ def test_a_conflict_ends_with_3(place: Path) -> None:
     done = forked("import", "vault", "-f", "field", cwd=place)
     assert (done.code, done.out.splitlines()[0]) == (3, "conflict steel.md  <- vault/Cookware/Steel.md")
     assert "--replace" in done.err
+    assert done.err.endswith("markdown: 0 new, 0 updated, 1 unchanged, 1 in conflict\n")
+    (place / "vault" / "Cookware" / "Steel.md").write_text(str(VAULT["Cookware/Steel.md"]), encoding="utf-8")
+    kept = forked("import", "vault", "-f", "field", cwd=place)
+    assert (kept.code, kept.out) == (0, "kept steel.md  <- vault/Cookware/Steel.md\n")
+    assert kept.err.endswith("markdown: 0 new, 0 updated, 1 unchanged, 1 edited here and kept\n")
+    (place / "vault" / "Cookware" / "Steel.md").write_text("Changed.\n", encoding="utf-8")
     assert "Mine." in page.read_text(encoding="utf-8")
     assert forked("import", "vault", "-f", "field", "--replace", cwd=place).code == 0
     assert "Mine." not in page.read_text(encoding="utf-8")
