@@ -227,11 +227,11 @@ class _Import:
                 note.identity
             ):
                 continue  # it is known by an id of its own, whatever its source is called
-            new = [Page(part.name, part.raw).body for part in parts]
             for part in parts:
                 mark = self._marks.get(part.uuid)
                 if mark is None or mark.place == self._place:
                     continue
+                new = (Page(one.name, one.raw).body for one in parts)
                 if mark.source == note.digest or stands_in(self._stored[part.uuid].body, new):
                     alike += 1
                 else:

@@ -46,10 +46,12 @@ def stem_of(path: str) -> str:
 class Known:
     """Notes, and the pages that they became, found as a link names them."""
 
-    def __init__(self, notes: Iterable[Note], page_names: Iterable[str]) -> None:
+    def __init__(self, notes: Iterable[Note], page_names: Iterable[str], *, exactly: bool = False) -> None:
         """Args:
         page_names: the page that each note becomes.
+        exactly: only by paths and names, capitals and all; else whatever the case, and by titles too.
         """
+        self._fold: Callable[[str], str] = str if exactly else folded
         self._notes = list(notes)
         self._names = list(page_names)
         self._paths: dict[str, int] = {}
@@ -59,23 +61,24 @@ class Known:
             self._learn(number, note)
 
     def _learn(self, number: int, note: Note) -> None:
-        path = folded(stem_of(note.path))
+        path = self._fold(stem_of(note.path))
         self._paths.setdefault(path, number)
         if note.is_index and (folder := posixpath.dirname(path)):
             self._paths.setdefault(folder, number)
-        for name in (posixpath.basename(path), folded(note.name), *map(folded, note.names)):
+        for name in (posixpath.basename(path), *map(self._fold, (note.name, *note.names))):
             _add(self._stems, name, number)
         for title in (note.title, *note.aliases, *_texts(note.keys.get("aliases"))):
-            _add(self._titles, folded(title), number)
+            if self._fold is folded:
+                _add(self._titles, folded(title), number)
 
     def page(self, target: str, folder: str) -> str | None:
         """The page of the note that a target names for one in this folder: by path, name, title or alias."""
-        wanted = folded(stem_of(target.strip().removeprefix(_MEMORY_URL)).strip("/"))
+        wanted = self._fold(stem_of(target.strip().removeprefix(_MEMORY_URL)).strip("/"))
         number = self._find(wanted, folder) if wanted else None
         return None if number is None else self._names[number]
 
     def _find(self, wanted: str, folder: str) -> int | None:
-        near = posixpath.normpath(posixpath.join(folded(folder), wanted))
+        near = posixpath.normpath(posixpath.join(self._fold(folder), wanted))
         for path in (near, wanted):
             if path in self._paths:
                 return self._paths[path]
@@ -88,7 +91,7 @@ class Known:
 
     def _ending(self, wanted: str) -> list[int]:
         candidates = self._stems.get(posixpath.basename(wanted), [])
-        return [one for one in candidates if folded(stem_of(self._notes[one].path)).endswith("/" + wanted)]
+        return [one for one in candidates if self._fold(stem_of(self._notes[one].path)).endswith("/" + wanted)]
 
     def _nearest(self, found: list[int], folder: str) -> int:
         """Of several notes of one name: that in the same folder, else the one with the shortest path."""
@@ -119,7 +122,8 @@ class Links:
         copied: called with a file that a note links to; the name of its copy, or None if there is none.
         """
         self._notes = gathered.notes
-        self._known = (Known(gathered.notes, page_names), former)
+        notes = gathered.notes
+        self._known = (Known(notes, page_names, exactly=True), Known(notes, page_names), former)
         self._copied = copied
         self._files = gathered.files
         self._gathered = gathered

@@ -221,6 +221,20 @@ def test_an_entity_that_learned_more_updates_its_page(tmp_path: Path) -> None:
     assert (again.same, [page.filename for page in again.updated]) == (1, ["ann.md"])
 
 
+def test_entities_that_differ_in_case_keep_their_relations(tmp_path: Path) -> None:
+    source = make_lines(
+        tmp_path / "memory.jsonl",
+        entity("Go", "language"),
+        entity("go", "game"),
+        relation("Go", "go", "is not"),
+        relation("go", "Go", "is not"),
+    )
+    bring(tmp_path / "field", source)
+    found = {page.frontmatter["type"]: page for page in pages(tmp_path / "field").values()}
+    assert f"- is not [go]({found['game'].filename})" in found["language"].body
+    assert f"- is not [Go]({found['language'].filename})" in found["game"].body
+
+
 def test_the_answer_of_read_graph(tmp_path: Path) -> None:
     graph: dict[str, Any] = {
         "entities": [{"name": "Ann", "entityType": "person", "observations": ["One"]}],

@@ -222,6 +222,24 @@ def test_of_several_notes_of_one_name_the_nearest_is_meant(tmp_path: Path) -> No
     assert found["deep-plan.md"].frontmatter["source"] == "vault/b/deep/Plan.md"
 
 
+def test_of_notes_that_differ_in_case_the_one_is_meant_that_is_written_so(tmp_path: Path) -> None:
+    vault = make(
+        tmp_path / "vault",
+        {
+            "Ann.md": "A.\n",
+            "ann.md": "B.\n",
+            "x/ANN.md": "C.\n",
+            "n.md": "[[Ann]] [[ann]] [x](ann.md) [[ANN]] [[aNN]]\n",
+        },
+    )
+    if len(list(vault.iterdir())) < 4:
+        pytest.skip("files here have no case")
+    bring(tmp_path / "field", vault)
+    found = {page.body.strip(): name for name, page in pages(tmp_path / "field").items()}
+    a, b, c = found["A."], found["B."], found["C."]
+    assert pages(tmp_path / "field")["n.md"].body == f"\n[Ann]({a}) [ann]({b}) [x]({b}) [ANN]({c}) [aNN]({a})\n"
+
+
 def test_names_are_legal_and_unique_in_every_script(tmp_path: Path) -> None:
     names = ["Über.md", "über.md", "日本.md", "🙂.md", "🙃.md", "CON.md", "a" * 150 + ".md", "x.MARKDOWN"]
     vault = make(tmp_path / "vault", {name: f"{number}\n" for number, name in enumerate(names)})
