@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -61,7 +62,8 @@ def import_source(
     Raises:
         FieldNotFoundError: there is no such source.
         UsageError: it is of no kind that can be told, or not of the kind that was given.
-        RefusedError: it is the field itself, or a source of the same name was imported before and is another one.
+        RefusedError: it is the field itself; or a source of the same name was imported before and is another one;
+            or it was imported before under another name, and none is given.
         ReadOnlyError: the field cannot be written.
         PageConflictError: a page was changed meanwhile by something else; nothing is written.
         OSError: the disk is full; nothing is written.
@@ -70,13 +72,15 @@ def import_source(
     kind = _checked(field, place, kind)
     if not dry_run:
         require_writable(field.container)
-    label = label or readable(detect.label_of(place, kind))
+    given, label = bool(label), label or readable(detect.label_of(place, kind))
     imported = Imported(field.name, str(source), kind, label)
     gathered = Gathered()
     import_module(f".{_MODULES[kind]}", __package__).read(place, label, gathered, beside=field.location.resolve())
     with changing(field.container, dry_run=dry_run) as changes:
         root = place if place.is_dir() or kind in detect.IN_FILES else place.parent
         work = _Import(field, gathered, imported, changes, place=place_of(root), replace=replace)
+        if not given:
+            work.check_new()
         work.plan(folders, progress)
         if changes is not None:
             imported.written = True
@@ -243,6 +247,33 @@ class _Import:
                 hint="Give this one a name of its own with --label. If it is the same one, moved and rewritten, "
                 "--replace takes its text.",
             )
+
+    def check_new(self) -> None:
+        """That what seems to be a new source is not one that was renamed, whose pages would all be made again.
+
+        Raises:
+            RefusedError: more than half of it was imported under another name.
+        """
+        imported = self._imported
+        own = (note for note in self._gathered.notes if not note.keys.get("uuid"))
+        named = [note for note in own if note.source == imported.label or self._is_labelled(note.source)]
+        if any(naming.uuid_of(imported.kind, note.identity) in self._stored for note in named):
+            return
+        known: dict[str, set[str]] = {}
+        for uuid, mark in self._marks.items():
+            known.setdefault(mark.source, set()).add(str(self._stored[uuid].frontmatter.get("source")))
+        labels: Counter[str] = Counter()
+        for note in named:
+            path = note.source[len(imported.label) :]
+            found = known.get(note.digest, ())
+            labels.update(source.removesuffix(path) for source in found if source.endswith(path))
+        for label, count in labels.most_common(1):
+            if 2 * count > len(named):
+                raise RefusedError(
+                    f"this seems to be {label!r}, which was imported before: {count:,} of its {len(named):,} notes "
+                    "are the same",
+                    hint=f"--label '{label}' brings those pages up to date; --label '{imported.label}' makes others.",
+                )
 
     def _is_labelled(self, identity: str) -> bool:
         return identity.startswith((f"{self._imported.label}/", f"{self._imported.label}#"))

@@ -199,6 +199,38 @@ def test_a_source_that_was_moved_updates_its_pages(tmp_path: Path, notes: dict[s
     assert [page.filename for page in bring(field, moved).updated] == ["a.md"]
 
 
+@pytest.mark.parametrize("kind", ["markdown", "mcp-memory", "jsonl", "jsonl without ids"])
+def test_a_source_that_was_renamed_is_not_made_again_untold(tmp_path: Path, kind: str) -> None:
+    field, old, new = tmp_path / "field", tmp_path / "old" / "notes", tmp_path / "new" / "notes"
+    make(old, VAULT)
+    source, moved = old, new
+    if kind != "markdown":
+        graph = ({"type": "entity", "name": f"E{number}", "entityType": "x", "observations": []} for number in range(3))
+        keys = [{} if "without" in kind else {"key": f"k{number}"} for number in range(3)]
+        lines = graph if kind == "mcp-memory" else ({"text": f"{number}", **key} for number, key in enumerate(keys))
+        kind = kind.split()[0]
+        source, moved = make_lines(old / "m.jsonl", *lines), new / "m.jsonl"
+    first = bring(field, source, kind=kind)
+    before = snapshot(field)
+    old.parent.rename(new.parent)
+    make(new, {"Steel.md": "It is oiled.\n"})
+    with pytest.raises(RefusedError) as caught:
+        bring(field, moved, kind=kind)
+    assert snapshot(field) == before
+    assert f"--label '{first.label}'" in caught.value.hint
+    again = bring(field, moved, kind=kind, label=first.label)
+    assert (len(again.updated), again.added) == (1 if kind == "markdown" else 0, [])
+    assert len(bring(field, moved, kind=kind, label="new/notes").added) == 3
+
+
+def test_notes_that_have_a_uuid_are_known_wherever_they_lie(tmp_path: Path) -> None:
+    field, old = tmp_path / "field", make(tmp_path / "old" / "notes", {"a.md": f"---\n{OWN}---\nA.\n"})
+    bring(field, old)
+    old.parent.rename(tmp_path / "new")
+    again = bring(field, tmp_path / "new" / "notes")
+    assert ([page.filename for page in again.updated], again.added) == (["a.md"], [])
+
+
 def test_two_files_of_lines_that_are_called_the_same(tmp_path: Path) -> None:
     field = tmp_path / "field"
     bring(field, make_lines(tmp_path / "a" / "mem" / "m.jsonl", {"key": "tea", "text": "Ann likes tea."}))
