@@ -30,7 +30,7 @@ MAX_TRIES = 12
 _MAX_TITLE = 120
 _UUID = re.compile(names.UUID)
 _FIRST_ONLY = frozenset(
-    ("title", "summary", "uuid", "created", "updated", "supersedes", "alias", "aliases", "id", "slug", "permalink")
+    "title summary uuid created updated supersedes imported alias aliases id slug permalink".split()
 )
 """Keys that speak of the page as a whole, or must be unique. All others are every part's: sources and tags first."""
 

@@ -56,6 +56,18 @@ def test_lines_that_go_back_into_their_field_change_nothing(tmp_path: Path) -> N
     assert {path.name: path.read_bytes() for path in field.iterdir()} == before
 
 
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_pages_that_were_written_go_back_into_their_field_unchanged(tmp_path: Path, form: str) -> None:
+    with Field.create(tmp_path / "field") as field:
+        field.write("woks.md", "They heat evenly.\n", title="Woks")
+        before = {path.name: path.read_bytes() for path in (tmp_path / "field").iterdir()}
+        source = tmp_path / "copy"
+        export_markdown(field, source) if form == "markdown" else export_jsonl(field, source)
+    imported = bring(tmp_path / "field", source, kind=form)
+    assert (imported.same, imported.conflicts) == (2, [])
+    assert {path.name: path.read_bytes() for path in (tmp_path / "field").iterdir()} == before
+
+
 def test_pages_without_uuid_go_back_into_their_field_as_themselves(tmp_path: Path) -> None:
     bare: dict[str, str | bytes] = {
         "bare.md": "Text only.\n",

@@ -381,7 +381,7 @@ class _Import:
         before = self._stored.get(made.uuid)
         if before is None and self._index is not None and made.name == self._index.filename:
             before = self._index
-            self._imported.notes.append(f"{made.name} takes the place of the one of a new field")
+            self._imported.notes.append(f"{made.name} takes the place of the one that the new field had")
         if fate in ("added", "updated"):
             self._put(made.name, raw, before.sha256 if before is not None else "")
 
@@ -455,15 +455,15 @@ def _folder_tags(note: Note) -> list[str]:
 
 
 def _is_same(stored: Page, raw: bytes) -> bool:
-    """Whether a page says already what would be imported; one without a mark, whatever the order of its keys.
+    """Whether a page says already what would be imported, whatever the order of its keys.
 
-    One without uuid need not have the keys that an import adds.
+    One that was not imported need not have the keys that an import adds.
     """
     if unmarked(stored) == raw:
         return True
     new = Page(stored.filename, raw)
     keys = {key: value for key, value in stored.frontmatter.items() if key != MARK}
-    if not stored.uuid:
+    if mark_of(stored) is None:
         return keys.items() <= new.frontmatter.items() and stored.body.strip() == new.body.strip()
     return keys == new.frontmatter and stored.body == new.body
 

@@ -73,9 +73,12 @@ class Known:
 
     def page(self, target: str, folder: str) -> str | None:
         """The page of the note that a target names for one in this folder: by path, name, title or alias."""
-        wanted = self._fold(stem_of(target.strip().removeprefix(_MEMORY_URL)).strip("/"))
-        number = self._find(wanted, folder) if wanted else None
-        return None if number is None else self._names[number]
+        whole = target.strip().removeprefix(_MEMORY_URL).strip("/")
+        for wanted in dict.fromkeys((whole, stem_of(whole))):  # a name may end in .md itself
+            number = self._find(self._fold(wanted), folder) if wanted else None
+            if number is not None:
+                return self._names[number]
+        return None
 
     def _find(self, wanted: str, folder: str) -> int | None:
         near = posixpath.normpath(posixpath.join(self._fold(folder), wanted))

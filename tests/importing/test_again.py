@@ -460,3 +460,14 @@ def test_links_to_headings_of_a_split_note_that_has_gone(tmp_path: Path) -> None
     (vault / "Long.md").unlink()
     assert bring(field, vault).same == 1
     assert pages(field)["other.md"].raw == before.raw
+
+
+def test_what_somebody_split_off_a_page_is_not_called_gone(tmp_path: Path) -> None:
+    vault, field = make(tmp_path / "vault", VAULT), tmp_path / "field"
+    bring(field, vault)
+    edit(field, "steel.md", "It rusts.\n", "".join(f"## {name}\n\n{'Of steel. ' * 300}\n\n" for name in "ABCD"))
+    with Field.open(field) as opened:
+        parts = opened.split("steel.md").parts
+    assert len(parts) > 1
+    again = bring(field, vault)
+    assert (again.gone, [page.filename for page in again.kept]) == ([], ["steel.md"])

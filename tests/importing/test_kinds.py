@@ -226,13 +226,17 @@ def test_entities_that_differ_in_case_keep_their_relations(tmp_path: Path) -> No
         tmp_path / "memory.jsonl",
         entity("Go", "language"),
         entity("go", "game"),
+        entity("Go.md", "file"),
+        relation("go", "Go.md", "is not"),
         relation("Go", "go", "is not"),
         relation("go", "Go", "is not"),
     )
     bring(tmp_path / "field", source)
     found = {page.frontmatter["type"]: page for page in pages(tmp_path / "field").values()}
     assert f"- is not [go]({found['game'].filename})" in found["language"].body
-    assert f"- is not [Go]({found['language'].filename})" in found["game"].body
+    assert f"- is not [Go.md]({found['file'].filename})\n- is not [Go]({found['language'].filename})\n" in (
+        found["game"].body
+    )
 
 
 def test_the_answer_of_read_graph(tmp_path: Path) -> None:
