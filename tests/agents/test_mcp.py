@@ -621,6 +621,19 @@ def test_it_listens_on_the_loopback_interface_alone(http: Process) -> None:
     assert [address for address in addresses if address.endswith(port)][:1] == [f"0100007F{port}"]
 
 
+@pytest.mark.parametrize("named", ["", "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n"])
+def test_a_client_may_leave_in_the_middle(kitchen: Path, named: str) -> None:
+    server = Process("-f", kitchen)
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n{named}"
+    for rest in ("Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"):
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall((head + rest).encode())
+            time.sleep(0.1)  # it has begun to read
+    assert post(server.port, HELLO)[0] == 200
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.communicate(timeout=PROMPTLY)[1] == ""
+
+
 def test_nonsense_does_not_end_it(http: Process) -> None:
     for body in (b"", b"{", b"[]", b'{"jsonrpc": "2.0"}', b"\xff\xfe", b"[" * 100_000):
         assert 400 <= post(http.port, body)[0] < 500
@@ -708,6 +721,29 @@ def test_standard_output_carries_the_protocol_alone(kitchen: Path) -> None:
     assert process.wait(PROMPTLY) == 0
     process.stdin = None
     assert b"Traceback" not in process.communicate()[1]
+
+
+def test_every_line_is_answered(kitchen: Path) -> None:
+    process = speak(kitchen)
+    assert process.stdin
+    assert process.stdout
+    begun = b'{"jsonrpc": "2.0", "id": 7, "method": '
+    for line, number, told in (
+        (begun + rb'"tools/call", "params": {"name": "search", "arguments": {"query": "wok \ud83d"}}}', 7, "woks.md"),
+        (begun + b'"tools/ca', None, "-32700"),
+        (begun + b"[" * 10_000 + b"]" * 10_000 + b"}", None, "-32700"),
+        (begun + b"5}", 7, "-32600"),
+        (begun + b'"tools/list", "params": [1]}', 7, "-32600"),
+        (b"[" + begun + b'"ping"}]', None, "-32600"),
+        (b'{"jsonrpc": "2.0", "id": true, "method": 5}', None, "-32600"),
+        (b"\xff\xfe", None, "-32700"),
+    ):
+        process.stdin.write(line + b"\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        assert answer["id"] == number
+        assert told in json.dumps(answer)
+    assert process.communicate(timeout=PROMPTLY) == (b"", b"")
 
 
 def test_without_the_extra_it_says_what_to_install(kitchen: Path, tmp_path: Path) -> None:

@@ -15,12 +15,15 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
 
+import anyio
 import apsw
 import jsonschema
 import mcp_types as types
@@ -28,6 +31,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 
 from ... import __version__
 from ...errors import MemoryfieldError
@@ -196,7 +201,8 @@ class MemoryServer:
     async def over_stdio(self) -> None:
         """Answer until standard input is closed."""
         async with stdio_server() as (coming, going):
-            await self.protocol.run(coming, going, self.protocol.create_initialization_options())
+            messages = _Messages(coming, going)
+            await self.protocol.run(messages, going, self.protocol.create_initialization_options())
 
     async def over_http(self, listening: socket.socket) -> None:
         """Answer on a socket until the process is asked to end."""
@@ -226,6 +232,68 @@ class MemoryServer:
         os._exit(0)  # a thread may still wait for a line of input, and would be waited for
 
 
+class _Messages:
+    """The messages that a transport reads. Lines that are none are answered here: the SDK would pass over them."""
+
+    def __init__(self, coming: Any, going: Any) -> None:
+        self._coming, self._going = coming, going
+
+    async def receive(self) -> SessionMessage | Exception:
+        """The next message.
+
+        Raises:
+            anyio.EndOfStream: there is none.
+        """
+        while True:
+            item: SessionMessage | Exception = await self._coming.receive()
+            if isinstance(item, ValidationError):
+                read = _read_again(item)
+                if isinstance(read, types.JSONRPCError):
+                    await self._going.send(SessionMessage(read))
+                    continue
+                item = SessionMessage(read)
+            return item
+
+    def __aiter__(self) -> _Messages:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        with suppress(anyio.EndOfStream):
+            return await self.receive()
+        raise StopAsyncIteration
+
+    async def __aenter__(self) -> _Messages:
+        return self
+
+    async def __aexit__(self, *ending: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of the transport."""
+        await self._coming.aclose()
+
+
+def _read_again(error: ValidationError) -> types.JSONRPCMessage:
+    """The message of a line that the SDK did not take, or what it is answered.
+
+    Half a character, as clients send that cut texts anywhere, is no reason to leave them without an answer.
+    """
+    first = error.errors()[0]
+    if first["type"] != "json_invalid":
+        whole = [fault["input"] for fault in error.errors() if isinstance(fault["input"], dict)]
+        return _refusal(types.INVALID_REQUEST, "not a message of JSON-RPC 2.0", whole[0].get("id") if whole else None)
+    try:
+        told = _sendable(json.loads(first["input"]))
+        return types.jsonrpc_message_adapter.validate_python(told, by_name=False)
+    except (ValueError, RecursionError):
+        return _refusal(types.PARSE_ERROR, first["msg"])
+
+
+def _refusal(code: int, message: str, number: Any = None) -> types.JSONRPCError:
+    number = number if type(number) in (str, int) else None
+    return types.JSONRPCError(jsonrpc="2.0", id=number, error=types.ErrorData(code=code, message=message))
+
+
 def serve(memory: Memory, port: int | None = None) -> NoReturn:
     """Answer until the input is closed or the process is asked to end; then end it.
 
@@ -236,7 +304,7 @@ def serve(memory: Memory, port: int | None = None) -> NoReturn:
     Raises:
         MemoryfieldError: the port is taken.
     """
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(name)s: %(message)s")
+    _log_plainly()
     listening = None if port is None else _listen(port)
     server = MemoryServer(memory)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -249,6 +317,22 @@ def serve(memory: Memory, port: int | None = None) -> NoReturn:
         print(f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}", file=sys.stderr, flush=True)
         asyncio.run(server.over_http(listening))
     server.end()
+
+
+def _log_plainly() -> None:
+    """Warnings of all parts go to standard error, without tracebacks; of clients that leave, nothing is said."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Plain("%(name)s: %(message)s"))
+    handler.addFilter(lambda record: not (record.exc_info and "Disconnect" in str(record.exc_info[0])))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+class _Plain(logging.Formatter):
+    """Tells of an exception what it is, and the place where it was raised."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        frame = traceback.extract_tb(ei[2])[-1]
+        return f"{ei[0].__name__}: {ei[1]} ({Path(frame.filename).name}:{frame.lineno})"
 
 
 def _listen(port: int) -> socket.socket:
