@@ -5,7 +5,7 @@ that name, and load them only when they are called.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +35,7 @@ from .sections import find_section
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from .embedders import Embedder
     from .index.status import IndexStatus
     from .index.sync import Progress, SyncReport
     from .search.ask import Options
@@ -174,10 +175,12 @@ class Field:
             PageNotFoundError: there is none; `suggestions` are the closest names.
             UsageError: several uuids begin like this.
         """
-        existing = [entry.name for entry in self.entries()]
+        there = self.container.names()
         for candidate in (wanted, wanted + names.PAGE_SUFFIX):
-            if candidate in existing:
-                return candidate
+            if candidate in there and names.is_page(candidate):  # found without a look at every file
+                with suppress(OSError, PageNameError):
+                    return self.container.entry(candidate).name
+        existing = [entry.name for entry in self.entries()]
         for name in existing:
             if names.stem(name) == wanted:
                 return name
@@ -257,6 +260,7 @@ class Field:
         section: str = "",
         if_match: str = "",
         duplicates: Duplicates = "ignore",
+        share: "Callable[[Embedder], Embedder] | None" = None,
     ) -> Written:
         """Store a page. Missing frontmatter is filled in; what the text has is kept as it is.
 
@@ -272,6 +276,7 @@ class Field:
             if_match: sha256 that the stored page must have.
             duplicates: `tell` looks for other pages that say nearly the same, except to add to a page:
                 `similar` of the answer; `refuse` does not write a new page then.
+            share: gives for the model that compares pages one of its kind that is loaded already.
 
         Raises:
             SectionNotFoundError: the page has no such section, or several.
@@ -290,7 +295,8 @@ class Field:
         name = check_page_name(name or _name_for(Page("page.md", raw), title))
         nearness = None
         if duplicates != "ignore" and (mode == "replace" or self._stored(name) is None):
-            nearness = self._nearness(with_filled_frontmatter(Page(name, raw), title=title, summary=summary), name)
+            filled = with_filled_frontmatter(Page(name, raw), title=title, summary=summary)
+            nearness = self._nearness(filled, name, share)
         similar = nearness.look() if nearness else []  # before the lock: a model may take a while
         with self.container.lock():
             stored = self._stored(name)
@@ -330,13 +336,13 @@ class Field:
         notes += [*_notes(page), *(nearness.notes if nearness else ())]
         return Written(page, stored is None, tuple(notes), self.name, tuple(similar), changed)
 
-    def _nearness(self, raw: bytes, name: str) -> "Nearness | None":
+    def _nearness(self, raw: bytes, name: str, share: "Callable[[Embedder], Embedder] | None") -> "Nearness | None":
         """What compares a text with the other pages; None where it cannot be written anyhow."""
         if not self.container.writable:
             return None
         from .search.near import Nearness
 
-        return Nearness(self.container, Page(name, raw))
+        return Nearness(self.container, Page(name, raw), share)
 
     def _free(self, name: str) -> str:
         """A name like this one that no page has."""

@@ -9,11 +9,9 @@ import shutil
 import sys
 import unicodedata
 
+from ..escaping import escaped as escaped
+from ..escaping import escaped_page as escaped_page
 from ..names import ARCHIVE_SUFFIX
-
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNSAFE_IN_TEXT = re.compile(r"(?![\n\t])" + _UNSAFE.pattern)
-
 
 _named = ""
 """The field that the command was given, as it is written in a shell."""
@@ -45,26 +43,11 @@ def say(message: str) -> None:
         pass
 
 
-def escaped(text: str) -> str:
-    """Text from a field on one line, with nothing in it that a terminal would obey."""
-    return _UNSAFE.sub(_visible, text)
-
-
 def revealed(text: str) -> str:
     """Text on one line with everything in it that cannot be seen spelled out, tabs as spaces."""
     return "".join(
         character if character.isprintable() else f"\\u{ord(character):04x}" for character in text.replace("\t", " ")
     )
-
-
-def escaped_page(text: str) -> str:
-    """The same for a whole page: line ends and tabs stay."""
-    return _UNSAFE_IN_TEXT.sub(_visible, text.replace("\r\n", "\n"))
-
-
-def _visible(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def is_terminal() -> bool:

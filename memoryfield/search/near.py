@@ -75,11 +75,12 @@ class Nearness:
     ```
     """
 
-    def __init__(self, container: Container, page: Page) -> None:
+    def __init__(self, container: Container, page: Page, share: Callable[[Embedder], Embedder] | None = None) -> None:
         self.notes: list[str] = []
         """What could not be compared, and why."""
         self._container = container
         self._own = page.filename
+        self._share = share or (lambda embedder: embedder)
         self._connection = apsw.Connection(":memory:")
         self._tokenizer: Any = self._connection.fts5_tokenizer(*TOKENIZER)
         self._stop = frozenset(self._stems(" ".join(STOP_WORDS)))
@@ -235,7 +236,8 @@ class Nearness:
         stored = set(store.vector_hashes([other.filename for other in others])) if store else set()
         without = sorted((other for other in others if other.filename not in stored), key=lambda other: -other.words)
         texts = [self._text, *(_said(other.page) for other in without[:MAX_EMBEDDED])]
-        vector, *more = _vectors(embedder_of(self._container, code), [text[:BEGINNING] for text in texts])
+        embedder = self._share(embedder_of(self._container, code))
+        vector, *more = _vectors(embedder, [text[:BEGINNING] for text in texts])
         found = Stored(store).of(vector, list(stored)) if store else {}
         for other in others:
             other.meaning = found.get(other.filename)

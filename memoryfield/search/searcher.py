@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from ..containers import DEFAULT_LIMITS, Container, Limits, open_container, place_of
-from ..embedders import find_embedder
+from ..embedders import Embedder, find_embedder
 from ..errors import MemoryfieldError, UsageError, reason_of
 from ..index.files import has_embedder
 from ..index.store import DAMAGE, WRONG_VALUES, IndexStore
@@ -124,6 +124,10 @@ class Searcher:
             MemoryfieldError, OSError: it is not there any more, or cannot be read.
         """
         return {field.name: field for field in self._fields}[name].present_container()
+
+    def share(self, embedder: Embedder) -> Embedder:
+        """The one of its spec that searches load and keep."""
+        return self._vectors.share(embedder)
 
     def expect_many(self) -> None:
         """Keep in memory what the coming queries have in common: the pages' vectors, and where words stand."""

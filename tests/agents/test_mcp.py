@@ -214,7 +214,10 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
         ("write", {"text": "x", "name": "woks", "mode": "replace", "if_match": "0" * 64}, "Read it again"),
         ("delete", {"page": "no-such-page"}, "no page"),
         ("delete", {"page": "../kitchen/woks.md"}, "no page"),
+        ("delete", {"page": "x" * 100_000}, "Search finds pages by what they say"),
+        ("search", {"query": "wok", "since": "9" * 100_000}, "Write it like 2026-03-14"),
         ("rename", {}, "there is no tool 'rename'"),
+        ("x" * 1_000, {}, "The tools are search, read"),
     ],
 )
 def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
@@ -228,6 +231,7 @@ def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
 
     text = talk(http.url, conversation)
     assert told in text
+    assert len(text) < 1_000
     assert "--" not in text
     assert "`memoryfield" not in text
     assert "Traceback" not in text
@@ -450,6 +454,8 @@ def test_a_field_may_vanish_and_come_back(tmp_path: Path, kitchen: Path) -> None
         for tool, arguments in (("read", {"pages": ["woks"]}), ("list", {}), ("search", {"query": "wok"})):
             gone = await client.call_tool(tool, {**arguments, "field": "pantry"})
             assert gone.is_error, gone
+            assert "the field 'pantry' cannot be read now: " in gone.content[0].text
+            assert "tell the user" in gone.content[0].text
         assert len((await client.list_resources()).resources) == 3
         (tmp_path / "away").rename(field)
         assert {"kitchen", "pantry"} == await fields(client, search)
@@ -528,6 +534,67 @@ def test_what_is_too_long_is_cut_and_told(tmp_path: Path) -> None:
         assert newest.structured_content["pages"][0]["filename"] in ("long.md", "keys.md")
         with pytest.raises(MCPError, match="are not sent"):
             await client.read_resource("memoryfield://kitchen/long.md")
+
+    talk(by_stdio("-f", field), conversation)
+
+
+def test_a_page_of_one_long_line_is_read_from_its_beginning(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen")
+    write_page(field, "line.md", "---\ntitle: Line\n---\n" + "word " * 20_000)
+
+    async def conversation(client: Any) -> None:
+        read = await client.call_tool("read", {"pages": ["line"]})
+        body = read.structured_content["pages"][0]["body"]
+        assert body.startswith("word word ")
+        assert len(body) > 50_000
+        assert read.content[0].text.split("---\n")[-1].startswith(body)
+
+    talk(by_stdio("-f", field), conversation)
+
+
+def test_nothing_that_a_terminal_would_obey_is_in_the_text(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen")
+    evil = "\x1b[31mred\x07 \u202eback"
+    write_page(field, "evil.md", f'---\ntitle: "\\e[31m \\u202e"\n---\n{evil} wok\n')
+
+    async def conversation(client: Any) -> None:
+        calls = {
+            "read": {"pages": ["evil", evil]},
+            "search": {"query": "red back", "min_score": 0},
+            "list": {},
+            "delete": {"page": evil},
+        }
+        for name, arguments in calls.items():
+            answer = await client.call_tool(name, arguments)
+            assert re.search(r"\\x1b\[31m.*\\u202e", answer.content[0].text), answer
+            assert not re.search("[\x1b\x07\u202e]", answer.content[0].text)
+            if name == "read":
+                assert answer.structured_content["pages"][0]["body"] == f"{evil} wok\n"
+
+    talk(by_stdio("-f", field, "--allow-writes"), conversation)
+
+
+def test_a_list_by_date_keeps_nobody_waiting(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen")
+    for number in range(1_000):
+        day = f"2026-02-{number % 28 + 1:02}T00:00:00Z"
+        write_page(field, f"note-{number}.md", f'---\ntitle: Note\nupdated: "{day}"\n---\n\nText {number}.\n')
+    order: list[str] = []
+
+    async def conversation(client: Any) -> None:
+        async def call(name: str, arguments: dict[str, Any]) -> list[str]:
+            facts = (await client.call_tool(name, arguments)).structured_content
+            order.append(name)
+            return [page["filename"] for page in facts["pages"]]
+
+        by_date = {"sort": "updated", "limit": 500.0}
+        listed, _ = await asyncio.gather(call("list", by_date), call("read", {"pages": ["woks"]}))
+        assert order == ["read", "list"]
+        with Field.open(field) as opened:
+            assert listed == [row["filename"] for row in opened.list_pages("updated").pages[:500]]
+        write_page(field, "note-0.md", '---\nupdated: "2026-03-01T00:00:00Z"\n---\n\nNewer.\n')
+        (field / "note-27.md").unlink()
+        assert await call("list", by_date) == ["note-0.md", *(name for name in listed if name != "note-27.md")][:500]
 
     talk(by_stdio("-f", field), conversation)
 

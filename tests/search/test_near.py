@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from memoryfield import Field, Page
+from memoryfield.embedders.minilm import MiniLM
 from memoryfield.errors import DuplicateError, PageExistsError
 from memoryfield.search import near
 
@@ -137,6 +138,20 @@ def test_no_model_is_loaded_where_no_words_are_shared(field: Field) -> None:
         "assert not {'onnxruntime', 'numpy', 'tokenizers'} & set(sys.modules), 'loaded'"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_model_may_be_one_that_is_loaded_already(field: Field) -> None:
+    field.sync()
+    asked: list[str] = []
+
+    class Loaded(MiniLM):
+        def embed_query(self, text: str) -> bytes:
+            asked.append(text)
+            return super().embed_query(text)
+
+    written = field.write("pan", TOLD_AGAIN, duplicates="tell", share=lambda embedder: Loaded())
+    assert written.similar[0].meaning is not None
+    assert asked == [TOLD_AGAIN.strip()]
 
 
 def test_a_damaged_index_stops_no_write(field: Field) -> None:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import apsw
 
-from ...answers import PagesRead, answer, listed
+from ...answers import PageList, PagesRead, answer, listed
 from ...containers import DEFAULT_LIMITS, Entry, Limits
-from ...errors import MemoryfieldError, PageNotFoundError, ReadOnlyError, UsageError, reason_of
+from ...dates import second_of
+from ...errors import FieldNotFoundError, MemoryfieldError, PageNotFoundError, ReadOnlyError, UsageError, reason_of
 from ...field import Field
+from ...page import Page
 from ...search.ask import Options
 from ...search.searcher import Searcher
 
 if TYPE_CHECKING:
-    from ...answers import PageList
-    from ...page import Page
     from ...search.result import Hit, SearchResult
 
 MOST_TEXT = 60_000
@@ -34,6 +34,8 @@ MOST_FRONTMATTER = 4_000
 MOST_STRING = 500
 """So many of a title, a summary, or any other fact."""
 MOST_PROBLEMS = 20
+AT_ONCE = 32
+"""After so many pages, others may have their turn."""
 MOST_BYTES = 4 << 20
 """A larger page is not given as a resource: those are whole, or not at all."""
 
@@ -71,6 +73,7 @@ class Memory:
         self._searcher.expect_many()
         self._searcher.watch()
         self._has_searched = False
+        self._dates: dict[str, dict[Entry, str]] = {}
         self.names = self._searcher.names
         self.unopened = self._searcher.unopened
 
@@ -103,17 +106,31 @@ class Memory:
         if budget is not None:
             asked |= {"full": True, "budget": budget}
         self._has_searched = True
-        found = self._searcher.search(query, among=[self._known(field)] if field else None, **asked)
+        try:
+            found = self._searcher.search(query, among=[self._known(field)] if field else None, **asked)
+        except OSError as error:
+            raise _gone(field or self.names[0], error) from None
         facts = found.to_dict()
-        facts["notes"] = [_in_tools(note) for note in facts["notes"]]
+        facts["notes"] = [short(_in_tools(note)) for note in facts["notes"]]
         for hit in facts["results"]:
             hit["frontmatter"] = hit["frontmatter"] and _some_of(hit["frontmatter"], hit["filename"], facts["notes"])
         return Answer(answer(_clipped(facts)), _found(found, facts["notes"]))
 
-    def read(self, pages: Sequence[str], *, field: str = "") -> Answer:
-        """Pages by name; the text of all together is bounded, and what is left out is told."""
-        opened = self._open(field)
-        found = opened.read_many(pages)
+    def read(self, pages: Sequence[str], *, field: str = "") -> Iterator[Answer | None]:
+        """Pages by name; the text of all together is bounded, and what is left out is told.
+
+        The answer comes last; None before says that others may have their turn.
+        """
+        found = PagesRead(self._open(field).name, [], [], [])
+        for page in pages:
+            one = self._open(field).read_many([page])
+            found.pages.extend(one.pages)
+            found.missing.extend(one.missing)
+            found.failed.extend(one.failed)
+            yield None
+        yield self._read(found)
+
+    def _read(self, found: PagesRead) -> Answer:
         if not found.pages:
             return Answer(None, "\n".join(self._unread(found)), True)
         facts = found.to_dict(body=True)
@@ -124,9 +141,9 @@ class Memory:
             told["frontmatter"] = _some_of(told["frontmatter"], page.filename, notes)
             told["problems"] = told["problems"][:MOST_PROBLEMS]
             text = _beginning(page.text, left)
-            told["body"] = _beginning(told["body"], len(text))
             left -= len(text)
             if missing := len(page.text) - len(text):
+                told["body"] = told["body"][: max(0, len(told["body"]) - missing)]
                 notes.append(
                     f"{page.filename}: the last {missing:,} of {len(page.text):,} characters are left out; "
                     f'"{page.filename}#HEADING" gives one section'
@@ -136,21 +153,54 @@ class Memory:
         told = "\n".join(f"note: {note}" for note in [*notes, *self._unread(found)])
         return Answer(facts, "\n".join([*texts, told] if told else texts))
 
-    def list_pages(self, *, field: str = "", sort: str = "name", limit: int = 50, offset: int = 0) -> Answer:
-        """Some of the pages with their titles. By name only those are read; by anything else, all are."""
-        opened = self._open(field)
-        entries = opened.entries()
-        some = slice(offset, offset + limit)
-        found = opened.list_pages("updated") if sort == "updated" else _listed(opened, entries[some])
+    def list_pages(
+        self, *, field: str = "", sort: str = "name", limit: int = 50, offset: int = 0
+    ) -> Iterator[Answer | None]:
+        """Some of the pages with their titles. By name only those are read; by date, all that have changed are.
+
+        The answer comes last; None before says that others may have their turn.
+        """
+        entries = self._open(field).entries()
         if sort == "updated":
-            found = found._replace(pages=found.pages[some])
+            yield from self._learn_dates(field, entries)
+            dates = self._dates[field]
+            entries.sort(key=lambda entry: dates[entry].casefold(), reverse=True)
+        some = entries[offset : offset + limit]
+        found = PageList(self._open(field).name, [], [])
+        for number, entry in enumerate(some):
+            if number % AT_ONCE == 0:
+                yield None
+            try:
+                found.pages.append(listed(self._page(field, entry)))
+            except (MemoryfieldError, OSError) as error:
+                found.failed.append((entry.name, explained(error)))
         facts = answer({**_clipped(found.to_dict()), "total": len(entries)})
         lines = [f"{row['filename']}\t{row['title']}" for row in facts["pages"]]
         left = len(entries) - offset - len(found.pages) - len(found.failed)
         if left > 0:
             lines.append(f"note: {left:,} more of {len(entries):,}; offset {offset + limit} goes on, or search")
         lines += [f"note: {row['filename']}: {row['reason']}" for row in facts["failed"]]
-        return Answer(facts, "\n".join(lines) or "no pages")
+        yield Answer(facts, "\n".join(lines) or "no pages")
+
+    def _learn_dates(self, field: str, entries: Sequence[Entry]) -> Iterator[None]:
+        """When each page was updated; kept, as long as the file is the same."""
+        known = self._dates.get(field, {})
+        dates: dict[Entry, str] = {}
+        for entry in entries:
+            if entry in known:
+                dates[entry] = known[entry]
+                continue
+            try:
+                dates[entry] = str(listed(self._page(field, entry))["updated"])
+            except (MemoryfieldError, OSError):
+                dates[entry] = second_of(entry.mtime_ns)
+            if len(dates) % AT_ONCE == 0:
+                yield None
+        self._dates[field] = dates
+
+    def _page(self, field: str, entry: Entry) -> Page:
+        container = self._searcher.container(field or self.names[0])
+        return Page(entry.name, container.read(entry.name), mtime_ns=entry.mtime_ns)
 
     def write(
         self,
@@ -177,11 +227,12 @@ class Memory:
             section=section,
             if_match=if_match,
             duplicates=duplicates,
+            share=self._searcher.share,
         )
         facts = answer(_clipped(written.to_dict()))
         done = "created" if written.created else "appended to" if mode == "append" else "replaced"
         done = done if written.changed else "did not change"
-        notes = [f"note: {note}" for note in written.told]
+        notes = [f"note: {short(note)}" for note in written.told]
         if written.similar:
             notes.append('note: if it is one memory, keep one page: write to it with mode "append", delete the other')
         return Answer(facts, "\n".join([f"{done} {written.page.filename}, sha256 {written.page.sha256}", *notes]))
@@ -233,12 +284,16 @@ class Memory:
 
         Raises:
             UsageError: no field has this name, or none is named and there are several.
-            MemoryfieldError, OSError: it has gone.
+            MemoryfieldError: it has gone.
         """
         if not field and len(self.names) > 1:
             raise UsageError("there are several fields", hint=f"Say which: {', '.join(self.names)}.")
-        opened = Field(self._searcher.container(self._known(field or self.names[0])))
-        opened.container.names()  # a folder that is not there any more says so here
+        name = self._known(field or self.names[0])
+        try:
+            opened = Field(self._searcher.container(name))
+            opened.container.names()  # a folder that is not there any more says so here
+        except OSError as error:
+            raise _gone(name, error) from None
         return opened
 
     def _writable(self, field: str) -> Field:
@@ -255,8 +310,6 @@ class Memory:
             field, slash, name = error.wanted.partition("/")
             if slash and field in self.names:
                 lines.append(f'no page {error.wanted!r}. Ask for page "{name}" with field "{field}".')
-            elif isinstance(error, PageNotFoundError) and not error.suggestions:
-                lines.append(f"{explained(error)}. Search finds pages by what they say.")
             else:
                 lines.append(explained(error))
         return lines + [f"{wanted}: {explained(error)}" for wanted, error in found.failed]
@@ -264,7 +317,22 @@ class Memory:
 
 def explained(error: MemoryfieldError | OSError) -> str:
     """What went wrong and what to do, in the words of whoever calls tools, and not commands."""
-    return reason_of(error) if isinstance(error, OSError) else _in_tools(str(error))
+    text = short(reason_of(error) if isinstance(error, OSError) else _in_tools(str(error)))
+    if isinstance(error, PageNotFoundError) and not error.suggestions:
+        text += ". Search finds pages by what they say."
+    return text
+
+
+def short(text: str) -> str:
+    """The beginning and the end of a message; what callers gave may be in it, however long."""
+    return text if len(text) <= MOST_STRING else f"{text[: MOST_STRING - 200]} … {text[-200:]}"
+
+
+def _gone(field: str, error: OSError) -> FieldNotFoundError:
+    return FieldNotFoundError(
+        f"the field {field!r} cannot be read now: {reason_of(error)}",
+        hint="It may have been moved or deleted: tell the user; once it is back, the same call works.",
+    )
 
 
 def _in_tools(text: str) -> str:
@@ -285,19 +353,6 @@ _IN_TOOLS = (
     ("; --include-stale shows it", ""),
 )
 """Hints of the library that name options of the command line, and what they are here."""
-
-
-def _listed(opened: Field, entries: Sequence[Entry]) -> PageList:
-    """These pages' facts."""
-    from ...answers import PageList
-
-    found = PageList(opened.name, [], [])
-    for entry in entries:
-        try:
-            found.pages.append(listed(opened.read(entry.name)))
-        except (MemoryfieldError, OSError) as error:
-            found.failed.append((entry.name, explained(error)))
-    return found
 
 
 def _found(found: SearchResult, notes: Sequence[str]) -> str:
@@ -346,8 +401,8 @@ def _clip(value: Any) -> Any:
 
 
 def _beginning(text: str, most: int) -> str:
-    """At most so many characters, to the end of a line."""
+    """At most so many characters, to the end of a line, if one ends in the second half."""
     if len(text) <= most:
         return text
-    end = text.rfind("\n", 0, most) + 1
+    end = text.rfind("\n", most // 2, most) + 1
     return text[: end or most]

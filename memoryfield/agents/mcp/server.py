@@ -16,9 +16,10 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote, unquote
@@ -35,8 +36,9 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from ... import __version__
-from ...errors import MemoryfieldError
-from .memory import Answer, Memory, explained
+from ...errors import MemoryfieldError, UsageError
+from ...escaping import escaped_page
+from .memory import Answer, Memory, explained, short
 from .tools import WRITES, Tool, instructions, tools
 
 SCHEME = "memoryfield://"
@@ -59,7 +61,8 @@ class MemoryServer:
         self.tools = {tool.name: tool for tool in tools(memory.names, memory.allow_writes)}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="memoryfield")
         self._waiting = 0
-        self._calls: dict[str, Callable[..., Answer]] = {
+        self._validators = {tool.name: jsonschema.Draft202012Validator(tool.takes) for tool in self.tools.values()}
+        self._calls: dict[str, Callable[..., Answer | Iterator[Answer | None]]] = {
             "search": memory.search,
             "read": memory.read,
             "list": memory.list_pages,
@@ -99,32 +102,47 @@ class MemoryServer:
         return types.ListToolsResult(tools=[_as_sent(tool) for tool in self.tools.values()])
 
     async def _call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        found = await self._in_turn(lambda: self._answer(params.name, params.arguments or {}))
+        steps = self._answer(params.name, params.arguments or {})
+        found: Answer | None = None
+        while found is None:
+            found = await self._in_turn(lambda: next(steps))
         if params.name in WRITES and not found.is_error:
             self._worker.submit(self._refresh)
         return types.CallToolResult(
-            content=[types.TextContent(text=_sendable(found.text))],
+            content=[types.TextContent(text=escaped_page(found.text))],
             structured_content=_sendable(found.facts),
             is_error=found.is_error,
         )
 
-    def _answer(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """What a tool answers; whatever goes wrong, in words that a model can act on."""
+    def _answer(self, name: str, arguments: dict[str, Any]) -> Iterator[Answer | None]:
+        """What a tool answers, last; whatever goes wrong, in words that a model can act on."""
         try:
-            tool = self.tools.get(name)
-            if tool is None:
+            if name not in self.tools:
                 off = " The server only reads: it was started without --allow-writes." if name in WRITES else ""
-                return Answer(None, f"there is no tool {name!r}.{off} The tools are {', '.join(self.tools)}.", True)
-            if fault := _fault(tool, arguments):
-                return Answer(None, fault, True)
-            return self._calls[name](**arguments)
+                raise UsageError(f"there is no tool {name[:40]!r}.{off} The tools are {', '.join(self.tools)}")
+            self._check(name, arguments)
+            found = self._calls[name](**_with_integers(arguments))
+            yield from [found] if isinstance(found, Answer) else found
         except (MemoryfieldError, OSError) as error:
-            return Answer(None, explained(error), True)
+            yield Answer(None, explained(error), True)
         except apsw.Error as error:
-            return Answer(None, f"the index cannot be used now: {error}", True)
+            yield Answer(None, f"the index cannot be used now: {error}", True)
         except Exception as error:
             logging.getLogger(__name__).exception("the tool %s failed", name)
-            return Answer(None, f"{name} failed: {type(error).__name__}: {error}", True)
+            yield Answer(None, short(f"{name} failed: {type(error).__name__}: {error}"), True)
+
+    def _check(self, name: str, arguments: dict[str, Any]) -> None:
+        """Look whether a tool takes these arguments.
+
+        Raises:
+            UsageError: it does not, and why.
+        """
+        told = [
+            f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message[:300]}"
+            for error in islice(self._validators[name].iter_errors(arguments), 3)
+        ]
+        if told:
+            raise UsageError(f"{name} does not take this: {'; '.join(told)}")
 
     # resources
 
@@ -190,7 +208,7 @@ class MemoryServer:
                 raise MCPError(types.INVALID_PARAMS, f"no resource {uri!r}: they are {SCHEME}FIELD/PAGE", {"uri": uri})
             page = self.memory.page(unquote(field), unquote(name))
         except (MemoryfieldError, OSError) as error:
-            raise MCPError(types.INVALID_PARAMS, explained(error), {"uri": uri}) from None
+            raise MCPError(types.INVALID_PARAMS, escaped_page(explained(error)), {"uri": uri}) from None
         if page.is_utf8:
             return types.TextResourceContents(uri=uri, mime_type="text/markdown", text=page.raw.decode("utf-8"))
         blob = base64.b64encode(page.raw).decode("ascii")
@@ -361,14 +379,12 @@ def _as_sent(tool: Tool) -> types.Tool:
     )
 
 
-def _fault(tool: Tool, arguments: dict[str, Any]) -> str:
-    """What is wrong with the arguments, or nothing."""
-    errors = jsonschema.Draft202012Validator(tool.takes).iter_errors(arguments)
-    told = [
-        f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message[:300]}"
-        for error, _ in zip(errors, range(3), strict=False)
-    ]
-    return f"{tool.name} does not take this: {'; '.join(told)}" if told else ""
+def _with_integers(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Numbers without a fraction as integers: JSON knows no difference between 5 and 5.0."""
+    return {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in arguments.items()
+    }
 
 
 def _uri(field: str, name: str) -> str:
