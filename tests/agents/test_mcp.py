@@ -214,6 +214,7 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
         ("write", {"text": "x", "name": "woks", "mode": "replace", "if_match": "0" * 64}, "Read it again"),
         ("delete", {"page": "no-such-page"}, "no page"),
         ("delete", {"page": "../kitchen/woks.md"}, "no page"),
+        ("write", {"text": "x", "name": "folder"}, "write failed: is not a file. If another name"),
         ("delete", {"page": "x" * 100_000}, "Search finds pages by what they say"),
         ("search", {"query": "wok", "since": "9" * 100_000}, "Write it like 2026-03-14"),
         ("rename", {}, "there is no tool 'rename'"),
@@ -221,8 +222,10 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
     ],
 )
 def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
-    http: Process, tool: str, arguments: dict[str, Any], told: str
+    http: Process, kitchen: Path, tool: str, arguments: dict[str, Any], told: str
 ) -> None:
+    (kitchen / "folder.md").mkdir(exist_ok=True)
+
     async def conversation(client: Any) -> Any:
         answer = await client.call_tool(tool, arguments)
         assert answer.is_error, answer
@@ -716,10 +719,10 @@ def test_a_port_that_is_taken_is_told(http: Process, kitchen: Path) -> None:
 # how it ends
 
 
-def speak(kitchen: Path) -> subprocess.Popen[bytes]:
+def speak(kitchen: Path, *arguments: str) -> subprocess.Popen[bytes]:
     """A server over its standard streams that has answered once."""
     process = subprocess.Popen(
-        command("mcp", "-f", kitchen),
+        command("mcp", "-f", kitchen, *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -743,6 +746,30 @@ def test_over_stdio_it_ends_at_once_and_says_nothing_more(kitchen: Path, how: st
         assert process.wait(PROMPTLY) == 0
         out, said = process.communicate()
     assert (process.returncode, out, said) == (0, b"", b"")
+
+
+def test_many_writes_that_wait_do_not_keep_it_from_ending(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen")
+    process = speak(field, "--allow-writes")
+    assert process.stdin
+    assert process.stdout
+    for number in range(300):
+        arguments = {"name": "log", "text": "A line.", "mode": "append"}
+        params = {"name": "write", "arguments": arguments}
+        call = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        process.stdin.write(json.dumps(call).encode() + b"\n")
+        process.stdin.flush()
+    assert b"created log.md" in process.stdout.readline()
+    before = _lines(field / "log.md")
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=PROMPTLY)[1] == b""
+    assert process.returncode == 0
+    assert not list(field.glob(".*.tmp"))  # none was left in the middle
+    assert _lines(field / "log.md") - before < 10
+
+
+def _lines(page: Path) -> int:
+    return page.read_bytes().count(b"A line.")
 
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM"])

@@ -60,6 +60,9 @@ class MemoryServer:
         self.memory = memory
         self.tools = {tool.name: tool for tool in tools(memory.names, memory.allow_writes)}
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="memoryfield")
+        self._turn = threading.Lock()
+        self._serving = threading.Event()
+        self._serving.set()
         self._waiting = 0
         self._validators = {tool.name: jsonschema.Draft202012Validator(tool.takes) for tool in self.tools.values()}
         self._calls: dict[str, Callable[..., Answer | Iterator[Answer | None]]] = {
@@ -85,9 +88,15 @@ class MemoryServer:
         """Work done by the one thread that may touch fields; what is called off before its turn is not done."""
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._worker, work)
+            return await asyncio.get_running_loop().run_in_executor(self._worker, self._unless_ending, work)
         finally:
             self._waiting -= 1
+
+    def _unless_ending(self, work: Callable[[], Any]) -> Any:
+        """Work, if the server goes on; else nothing is begun, until the process has ended."""
+        self._serving.wait()
+        with self._turn:
+            return work()
 
     def _refresh(self) -> None:
         """Look at what was written, unless somebody waits for something else."""
@@ -107,7 +116,7 @@ class MemoryServer:
         while found is None:
             found = await self._in_turn(lambda: next(steps))
         if params.name in WRITES and not found.is_error:
-            self._worker.submit(self._refresh)
+            self._worker.submit(self._unless_ending, self._refresh)
         return types.CallToolResult(
             content=[types.TextContent(text=escaped_page(found.text))],
             structured_content=_sendable(found.facts),
@@ -123,8 +132,11 @@ class MemoryServer:
             self._check(name, arguments)
             found = self._calls[name](**_with_integers(arguments))
             yield from [found] if isinstance(found, Answer) else found
-        except (MemoryfieldError, OSError) as error:
+        except MemoryfieldError as error:
             yield Answer(None, explained(error), True)
+        except OSError as error:
+            told = f"{name} failed: {explained(error)}. If another name or a shorter text is no help, tell the user."
+            yield Answer(None, told, True)
         except apsw.Error as error:
             yield Answer(None, f"the index cannot be used now: {error}", True)
         except Exception as error:
@@ -138,7 +150,7 @@ class MemoryServer:
             UsageError: it does not, and why.
         """
         told = [
-            f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {error.message[:300]}"
+            f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {short(error.message)}"
             for error in islice(self._validators[name].iter_errors(arguments), 3)
         ]
         if told:
@@ -243,10 +255,10 @@ class MemoryServer:
         threading.Thread(target=self.end, daemon=True).start()
 
     def end(self) -> NoReturn:
-        """End the process: what the thread is at is waited for a little, and no page is ever half written."""
-        closing = self._worker.submit(self.memory.close)
-        with suppress(TimeoutError):
-            closing.result(END_SECONDS)
+        """End the process: what the thread is at is waited for a little, and what waits for its turn is not done."""
+        self._serving.clear()
+        if self._turn.acquire(timeout=END_SECONDS):
+            self.memory.close()
         os._exit(0)  # a thread may still wait for a line of input, and would be waited for
 
 
