@@ -6,6 +6,11 @@ bodies: uuids and dates tell nothing.
 
 Words come first, for they need no model: a page that shares too few of them cannot reach the
 threshold, whatever it means. Where no page shares enough, no model is loaded.
+
+A short text may say what a part of a long page says, which has many words beside those, and means
+more. So the page's best passage is looked at, too: as many words as the text has, one after another.
+It says the text again if it has enough of the text's words, weighted as above; what a model would
+say of a passage tells no more (tests/benchmarks/near.py).
 """
 
 from __future__ import annotations
@@ -40,6 +45,13 @@ BY_WORDS_ALONE = 0.55
 """The least `words` of a page whose vector cannot be compared."""
 ALIKE = 0.9
 """From so much `words` on, a page is nearly the same whatever a model would say, and none is loaded."""
+IN_A_PASSAGE = 0.58
+"""The least share of the text's words, by weight, in one passage of a longer page: what half of the topics chose
+by the same rule, and at which no sibling of the other half is told."""
+LONGER = 2
+"""So many times as many words as the text has a page of which a passage is looked at."""
+SCRAP = 6
+"""Fewer different words stand together in some passage by chance."""
 MOST = 3
 """So many pages are told, the nearest ones."""
 
@@ -87,6 +99,7 @@ class Nearness:
         self._title = self._stems(page.title)
         self._text = _said(page)
         self._words = self._words_of(self._text)
+        self._body = self._telling(_told(page))
         self._seen: set[str] = set()
 
     def look(self) -> list[Similar]:
@@ -127,8 +140,8 @@ class Nearness:
 
     def _told(self, others: list[_Other], compare: Callable[[list[_Other]], None] | None) -> list[Similar]:
         """The near ones. Their meaning is compared only if their words let them reach the threshold."""
-        others = [other for other in others if other.words >= min(BY_WORDS_ALONE, 2 * THRESHOLD - 1)]
-        if compare and 0 < max((other.words for other in others), default=0) < ALIKE:
+        others = [other for other in others if other.says_it or other.words >= min(BY_WORDS_ALONE, 2 * THRESHOLD - 1)]
+        if compare and 0 < max((max(other.words, other.passage) for other in others), default=0) < ALIKE:
             try:
                 compare(others)
             except _UNUSABLE as error:
@@ -144,6 +157,10 @@ class Nearness:
             encoded, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
         )
         return list(map(str, stems))
+
+    def _telling(self, text: str) -> list[str]:
+        """A text's stems, one after another, stop words left out."""
+        return [stem for stem in self._stems(text) if stem not in self._stop]
 
     def _words_of(self, text: str) -> dict[str, str]:
         """The first stems of a text, each with the word that it was, stop words left out."""
@@ -196,7 +213,7 @@ class Nearness:
         for name in names:
             with suppress(MemoryfieldError, OSError):
                 said = Page(name, self._container.read(name, MAX_PAGE_BYTES))
-                others.append(_Other(said, frozenset(self._stems(_said(said))) - self._stop))
+                others.append(_Other(said, self._telling(_said(said))))
         return others
 
     def _weighed(
@@ -227,7 +244,19 @@ class Nearness:
             shared = sum(weight[stem] for stem in common)
             rest = (len(other.stems) - len(common)) * whole / len(weight)
             other.words = shared / math.sqrt(whole * (shared + rest)) if shared else 0.0
+        self._look_for_passages(others, weight)
         return others
+
+    def _look_for_passages(self, others: list[_Other], weight: dict[str, float]) -> None:
+        """Set what share of the text's words, its title and headings left out, one passage of each longer page has."""
+        own = {stem: weight[stem] for stem in self._body if stem in weight}
+        if len(own) < SCRAP:
+            return
+        whole = sum(own.values())
+        for other in others:
+            most = sum(own[stem] for stem in own.keys() & other.stems)
+            if most >= IN_A_PASSAGE * whole and len(other.said) >= LONGER * len(self._body):
+                other.passage = _in_a_passage(own, other.said, len(self._body)) / whole
 
     # meaning
 
@@ -248,20 +277,29 @@ class Nearness:
 class _Other:
     """A page that is compared with the text."""
 
-    def __init__(self, page: Page, stems: frozenset[str]) -> None:
-        self.page, self.filename, self.stems = page, page.filename, stems
-        self.words = 0.0
+    def __init__(self, page: Page, said: list[str]) -> None:
+        self.page, self.filename, self.said, self.stems = page, page.filename, said, frozenset(said)
+        self.words = self.passage = 0.0
         self.meaning: float | None = None
 
     @property
+    def says_it(self) -> bool:
+        """Whether one passage of it says the text."""
+        return self.passage >= IN_A_PASSAGE
+
+    @property
     def score(self) -> float:
+        if self.says_it:
+            return max(self.words, self.passage)
         return self.words if self.meaning is None else 0.5 * self.words + 0.5 * self.meaning
 
     @property
     def is_near(self) -> bool:
-        return self.score >= (BY_WORDS_ALONE if self.meaning is None else THRESHOLD)
+        return self.says_it or self.score >= (BY_WORDS_ALONE if self.meaning is None else THRESHOLD)
 
     def similar(self, field: str) -> Similar:
+        if self.says_it:
+            return Similar(field, self.filename, self.page.title, self.score, self.score, None)
         return Similar(field, self.filename, self.page.title, self.score, self.words, self.meaning)
 
 
@@ -270,6 +308,27 @@ def _said(page: Page) -> str:
     title = "" if page.title == page.heading else page.title
     text = "\n".join(filter(None, (title, page.summary, page.body.strip()))) if page.is_utf8 else ""
     return text.encode("utf-8", "replace")[:MAX_PAGE_BYTES].decode("utf-8", "ignore")
+
+
+def _told(page: Page) -> str:
+    """What a page says without its title and headings, which are of another's choice where it is a part of a page."""
+    lines = page.body.splitlines() if page.is_utf8 else []
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
+def _in_a_passage(weight: dict[str, float], said: list[str], length: int) -> float:
+    """The weight of the distinct words in that passage of `length` words which has the most of it."""
+    inside = dict.fromkeys(weight, 0)
+    best = held = 0.0
+    for place, stem in enumerate(said):
+        if place >= length and (left := said[place - length]) in inside:
+            inside[left] -= 1
+            held -= 0 if inside[left] else weight[left]
+        if stem in inside:
+            held += 0 if inside[stem] else weight[stem]
+            inside[stem] += 1
+            best = max(best, held)
+    return best
 
 
 def _counts(store: IndexStore, stems: Iterable[str]) -> dict[str, int]:

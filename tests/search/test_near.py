@@ -251,3 +251,68 @@ def test_a_page_of_the_same_title_is_told_whatever_else_it_says(field: Field) ->
 def test_titles_without_words_are_not_the_same_title(field: Field) -> None:
     field.write("sun", "It shone for an hour.", title="☀️")
     assert field.write("rain", "Nine millimetres fell.", title="🌧️", duplicates="tell").similar == ()
+
+
+LONG = """# Keeping the two hives behind the barn
+
+The two hives are looked through every nine days from April to July, in the warm hours after noon. The left
+colony is the gentle one, the right one stings when the weather turns.
+
+## Swarming
+
+Look for queen cells at the lower edges of the combs. If there are cells with larvae, take the old queen with
+three combs of brood into the small box and move it beyond the pond; the rest raises a new queen.
+
+## Honey
+
+The supers are put on when the cherries blossom, above a queen excluder. Honey is ripe when two thirds of the
+comb are capped, or when nothing drops from it in the jerk test; its water must be below 18 %.
+
+## Winter
+
+After the last harvest each colony gets fifteen kilograms of syrup, in portions of four litres in the evening.
+Against mites oxalic acid is trickled once in December, when there is no brood.
+"""
+PART = "Honey is ripe if two thirds of the comb are capped, or nothing drops from it in the jerk test.\n"
+
+
+@pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.parametrize("title", ["When is honey ripe?", "Zebra 4711"])
+def test_a_short_memory_is_told_of_the_long_page_of_which_a_part_says_it(
+    field: Field, title: str, indexed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(near, "embedder_of", lambda *_: pytest.fail("a model was loaded"))
+    field.write("hives", LONG)
+    if indexed:
+        field.sync()
+    (found,) = field.write("honey", PART, title=title, duplicates="tell").similar
+    assert (found.filename, found.meaning) == ("hives.md", None)
+    assert near.ALIKE <= found.score == found.words <= 1
+
+
+def test_what_the_long_page_does_not_say_of_its_subject_is_not_told(field: Field) -> None:
+    field.write("hives", LONG)
+    other = (
+        "A third of the combs of each colony is replaced in April, the darkest first; the wax of the brood is molten.\n"
+    )
+    assert field.write("combs", other, title="How old may combs be?", duplicates="tell").similar == ()
+
+
+def test_words_that_are_spread_over_a_long_page_are_not_a_part_of_it(field: Field) -> None:
+    field.write("hives", LONG)
+    spread = (
+        "Larvae drop from combs when cherries blossom; the excluder stings, and syrup is trickled from barn to pond.\n"
+    )
+    assert field.write("spread", spread, title="Larvae", duplicates="tell").similar == ()
+
+
+def test_a_few_words_that_stand_somewhere_in_a_long_page_are_not_told(field: Field) -> None:
+    field.write("hives", LONG)
+    assert field.write("note", "The cherries blossom.\n", title="Spring", duplicates="tell").similar == ()
+
+
+def test_a_part_of_a_page_that_came_meanwhile_is_told(field: Field) -> None:
+    nearness = near.Nearness(field.container, Page("honey.md", PART.encode()))
+    assert nearness.look() == []
+    field.write("hives", LONG)
+    assert [page.filename for page in nearness.look_again()] == ["hives.md"]
