@@ -50,7 +50,7 @@ IN_A_PASSAGE = 0.58
 by the same rule, and at which no sibling of the other half is told."""
 LONGER = 2
 """So many times as many words as the text has a page of which a passage is looked at."""
-SCRAP = 6
+SCRAP = 8
 """Fewer different words stand together in some passage by chance."""
 MOST = 3
 """So many pages are told, the nearest ones."""
