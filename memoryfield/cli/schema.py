@@ -66,7 +66,9 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", Path: "path"}
 @app.command(cls=PlainCommand)
 def schema(
     context: typer.Context,
-    command: Annotated[str, typer.Argument(metavar="COMMAND", help="One command; else all of them.")] = "",
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="COMMAND", help="One command, also of two words; else all of them.")
+    ] = None,
 ) -> None:
     """Tell programs how the commands are called and what they answer, as JSON.
 
@@ -80,17 +82,19 @@ def schema(
     from ..specification import closure, referred
 
     group: Any = context.find_root().command
-    names = [command] if command else group.list_commands(context)
-    if command and command not in group.list_commands(context):
-        raise UsageError(
-            f"there is no command {command!r}", hint=f"There are {', '.join(group.list_commands(context))}."
-        )
+    wanted = " ".join(command or [])
+    first = wanted.partition(" ")[0]
+    names = [name for name in group.list_commands(context) if first in ("", name)]
+    commands = [one for name in names for one in _commands(name, group.get_command(context, name), context)]
     told = {
         "version": __version__,
         "exit_codes": _codes(EXIT_CODES),
-        **({} if command else {"error": {"$ref": "#/$defs/error"}}),
-        "commands": [one for name in names for one in _commands(name, group.get_command(context, name), context)],
+        **({} if wanted else {"error": {"$ref": "#/$defs/error"}}),
+        "commands": [one for one in commands if wanted in ("", first, one["name"])],
     }
+    if not told["commands"]:
+        there = [one["name"] for one in commands] or group.list_commands(context)
+        raise UsageError(f"there is no command {wanted!r}", hint=f"There are {', '.join(there)}.")
     (print_json if is_terminal() else print_json_line)({**told, "$defs": closure(referred(told))})
 
 

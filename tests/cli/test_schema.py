@@ -99,6 +99,13 @@ def test_one_command_is_told_with_what_its_answer_needs(told: dict[str, Any]) ->
     assert set(referred(told)) == told["$defs"].keys()
 
 
+def test_one_of_the_commands_inside_of_another_is_told_alone(told: dict[str, Any]) -> None:
+    for name in SUBCOMMANDS:
+        expected = [of(told, name)]
+        assert forked("schema", *name.split()).json["commands"] == expected
+        assert forked("schema", name).json["commands"] == expected
+
+
 def test_a_program_gets_one_line_and_a_person_many() -> None:
     assert forked("schema", "read").out.count("\n") == 1
     assert on_terminal("schema", "read").out.count("\n") > 50
@@ -109,6 +116,11 @@ def test_no_such_command_is_wrong_usage() -> None:
     assert (run.code, run.out) == (2, "")
     assert "there is no command 'serach'" in run.err
     assert "search" in run.err
+    run = forked("schema", "skill", "instal")
+    assert (run.code, run.out) == (2, "")
+    assert "there is no command 'skill instal'" in run.err
+    assert "skill install" in run.err
+    assert "rename" not in run.err
 
 
 # exit codes
