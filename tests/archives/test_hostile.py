@@ -19,7 +19,7 @@ import memoryfield as package
 from memoryfield import Field
 from memoryfield.cli.main import COMMANDS
 
-from ..cli.support import PANS, Run, forked, memoryfield, write_page
+from ..cli.support import PANS, Run, forked, forked_in_turn, memoryfield, write_page
 from ..conftest import VECTORS
 
 ARCHIVE, FIELD, ANOTHER = "hostile.memoryfield.zip", "kitchen", "pantry"
@@ -186,8 +186,8 @@ def test_a_sound_archive_is_not_refused(made: Path, arguments: list[str], place:
 def test_it_is_refused_and_nothing_is_written(made: Path, case: Case, place: Path) -> None:
     bring(made, case, place)
     before = tree(place)
-    for arguments in invocations():
-        done = run(place, arguments)
+    turns = forked_in_turn(invocations(), place / "here", "A page.\n", surroundings(place), lambda: tree(place))
+    for arguments, done, now in turns:
         where = f"{' '.join(arguments)}: {done.code}\n{done.out}{done.err}"
         if arguments[0] == "validate":
             assert done.code == 1 or (done.code == 0 and not case.is_error), where
@@ -197,7 +197,7 @@ def test_it_is_refused_and_nothing_is_written(made: Path, case: Case, place: Pat
             assert "green tea" not in done.out, where
             assert is_told(case, done.out + done.err), where
         assert not re.search(r"[^\n -~\xa0-\U0010ffff]", done.out + done.err), where
-        assert tree(place) == before, where
+        assert now == before, where
 
 
 def is_told(case: Case, talk: str) -> bool:
