@@ -248,6 +248,12 @@ class Searcher:
         modes = [found.mode for _, found in rankings]
         models = dict.fromkeys(field.model for field, found in rankings if field.model and found.mode != "keyword")
         mode = next((mode for mode in modes if mode != "keyword"), "keyword")
+        if mode != "keyword":
+            notes += [
+                f"{field.name}: its scores are of words alone, and not to be compared with the other fields'"
+                for field, found in rankings
+                if found.mode == "keyword" and found.pages
+            ]
         return SearchResult(given, mode, ", ".join(filter(None, models)) or None, notes, hits, several)
 
 

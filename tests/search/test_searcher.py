@@ -134,7 +134,7 @@ def test_notes_tell_which_field_they_are_about(fields: list[Path]) -> None:
     (fields[0] / INDEX).unlink()
     with Searcher.open(fields[:2]) as searcher:
         found = searcher.search("wok")
-    assert [note.split(":")[0] for note in found.notes] == ["kitchen"]
+    assert {note.split(":")[0] for note in found.notes} == {"kitchen"}
     assert (found.mode, found.model) == ("hybrid", "all-MiniLM-L6-v2")
 
 
@@ -366,6 +366,20 @@ def test_a_searcher_turns_from_words_to_meaning_and_back(fields: list[Path]) -> 
             assert (found.mode, best.filename) == (mode, "woks.md")
             assert (best.keyword is None, best.semantic is None) == (mode == "semantic", mode == "keyword")
             assert not found.notes
+
+
+def test_scores_of_words_alone_are_told_beside_others(tmp_path: Path) -> None:
+    embedded = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    plain, empty = make(tmp_path / "garage", {"torch": "A torch for the wok."}), make(tmp_path / "empty", {})
+    told = "garage: its scores are of words alone, and not to be compared with the other fields'"
+    for fields, mode, expected in (
+        ([embedded, plain, empty], "hybrid", [told]),
+        ([embedded, plain], "keyword", []),
+        ([plain, empty], "hybrid", []),
+        ([embedded], "hybrid", []),
+    ):
+        with Searcher.open(fields, mode=mode, min_score=0) as searcher:
+            assert [note for note in searcher.search("wok").notes if "scores" in note] == expected
 
 
 def test_some_of_the_fields_are_searched(fields: list[Path]) -> None:
