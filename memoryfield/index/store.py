@@ -308,6 +308,16 @@ class IndexStore:
             raise
         self.connection.execute("COMMIT")
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read within is of one moment; who writes meanwhile waits, or is not seen."""
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            if self.connection.in_transaction:
+                self.connection.execute("COMMIT")
+
     def close(self) -> None:
         self.connection.close()
 

@@ -171,7 +171,7 @@ class StoredWords:
         rows = list(scores) if most < 0 else nlargest(most, scores, key=scores.__getitem__)
         sql = "SELECT id, filename FROM memoryfield_files WHERE id IN (SELECT value FROM json_each(?))"
         names = dict(self._store.connection.execute(sql, (json.dumps(rows),))) if rows else {}
-        return {names[row]: scores[row] for row in rows}
+        return {names[row]: scores[row] for row in rows if row in names}  # whatever others put into the file
 
     def of(self, telling: Mapping[Term, float], names: Sequence[str]) -> dict[str, float]:
         scores = self._scores(telling)
@@ -193,9 +193,12 @@ class Postings:
     """The same from memory, for many queries: bm25() is a sum over the terms, and each term is asked for once."""
 
     def __init__(self, store: IndexStore) -> None:
+        import numpy as np
+
         self._store = store
         self._names: dict[int, str] = dict(store.connection.execute("SELECT id, filename FROM memoryfield_files"))
         self._rows = {name: row for row, name in self._names.items()}
+        self._ids = np.fromiter(self._names, dtype=np.float64, count=len(self._names))
         self._terms: dict[Term, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
         self._kept = 0
         self._asked: tuple[list[Term], NDArray[np.float64] | None] = ([], None)
@@ -239,6 +242,7 @@ class Postings:
             if self._kept > MAX_POSTINGS:
                 self._terms.clear()
                 self._kept = 0
+            pairs = pairs[np.isin(pairs[:, 0], self._ids)]  # whatever others put into the file
             self._kept += len(pairs)
             self._terms[term] = pairs[:, 0].astype(np.int64), pairs[:, 1]
         return self._terms[term]

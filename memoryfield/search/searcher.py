@@ -445,11 +445,12 @@ class _Field:
         return self._rank_by(source.store, query, vector)
 
     def _rank_by(self, store: IndexStore, query: Query, vector: bytes | None) -> Ranking:
-        self._turn_to(store)
-        nearest = self._compare(store) if vector is not None else None
-        if self._by_word is None and store.has_own_tables:
-            self._by_word = Postings(store) if self.many else StoredWords(store)
-        return rank(store, query, self._ask, self._select(store, query.phrases), self._by_word, vector, nearest)
+        with store.snapshot():
+            self._turn_to(store)
+            nearest = self._compare(store) if vector is not None else None
+            if self._by_word is None and store.has_own_tables:
+                self._by_word = Postings(store) if self.many else StoredWords(store)
+            return rank(store, query, self._ask, self._select(store, query.phrases), self._by_word, vector, nearest)
 
     def _rank_similar(self, source: Source, filename: str) -> Ranking:
         store = source.store
@@ -457,7 +458,9 @@ class _Field:
         if vector is None:
             why = "; ".join(source.notes) or f"{filename} is not embedded yet: run `memoryfield embed`"
             raise MemoryfieldError(f"{filename} has no vector to compare with: {why}")
-        found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, self._compare(store))
+        with store.snapshot():
+            nearest = self._compare(store)
+            found = rank(store, Query(filename, ""), self._ask, self._select(store, ()), None, vector, nearest)
         return found._replace(pages=[page for page in found.pages if page.filename != filename])
 
     def _compare(self, store: IndexStore) -> Nearest:

@@ -9,12 +9,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import apsw
 import pytest
 
 from memoryfield import Field, MemoryfieldError, Searcher, pack
 from memoryfield.embedders.minilm import MiniLM
 from memoryfield.errors import UnknownModelError, UsageError
+from memoryfield.search.keyword import Postings, StoredWords
 
 INDEX = "all-MiniLM-L6-v2.sqlite3"
 
@@ -48,6 +51,52 @@ def fields(tmp_path: Path) -> list[Path]:
     with Field.open(make(tmp_path / "packed", {"third": "One more wok, of copper."}, embedded=True)) as field:
         pack(field, tmp_path / "third.memoryfield.zip")
     return [kitchen, garage, tmp_path / "third.memoryfield.zip"]
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+def test_a_page_that_leaves_the_index_while_it_is_searched_breaks_nothing(
+    mode: str, many: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever takes it out waits until the ranking is made, or the ranking does without it."""
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    others: list[threading.Thread] = []
+
+    def remove() -> None:
+        with Field.open(kitchen) as field:
+            field.delete("woks")
+
+    def meanwhile(words: StoredWords | Postings, telling: Any) -> Any:
+        if not others:
+            others.append(threading.Thread(target=remove))
+            others[0].start()
+            others[0].join(0.5)
+        return scores(words, telling)
+
+    kind: Any = Postings if many else StoredWords
+    scores = kind._scores
+    with Searcher.open([kitchen], mode=mode, min_score=0.0) as searcher:
+        if many:
+            searcher.expect_many()
+        searcher.search("pan")
+        monkeypatch.setattr(kind, "_scores", meanwhile)
+        assert searcher.search("a wok of carbon steel, a pan of iron").results
+        others[0].join()
+        assert "woks.md" not in [hit.filename for hit in searcher.search("wok of carbon steel").results]
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("row", [-5, 99, 2**60])
+def test_words_of_no_page_in_an_index_that_others_wrote_are_passed_over(row: int, many: bool, tmp_path: Path) -> None:
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    connection = apsw.Connection(str(kitchen / INDEX))
+    connection.execute("INSERT INTO memoryfield_keyword (rowid, text) VALUES (?, 'wok wok wok')", (row,))
+    connection.close()
+    for mode in ("keyword", "hybrid"):
+        with Searcher.open([kitchen], mode=mode) as searcher:
+            if many:
+                searcher.expect_many()
+            assert "woks.md" in [hit.filename for hit in searcher.search("wok", min_score=0.0).results]
 
 
 # Several fields
