@@ -81,19 +81,29 @@ def _word() -> re.Pattern[str]:
 def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
     """The first passage with nearly the most of the query's weight; else the summary; else the beginning.
 
+    A title with as much of it asks the query itself: then the page's answer comes first, too.
+
     Cut at words, at most `length` characters.
     """
     text = plain(page)
     words = words_of(text)
     weights = weigh([text[start:end] for start, end in words]) if weigh else {}
-    if not weights:
+    first, weight = _best(text, words, weights, length - 2) if weights else (0, 0.0)
+    if weigh is None or weight <= _weight(weigh(page.title.split())):
         text = one_line(page.summary) or text
         return _cut(text, words_of(text), 0, length)
-    return _cut(text, words, _best(text, words, weights, length - 2), length)
+    return _cut(text, words, first, length)
 
 
-def _best(text: str, words: Sequence[tuple[int, int]], weights: dict[int, dict[str, float]], length: int) -> int:
-    """The word at which the best passage begins: the first that holds nearly the most distinct weight."""
+def _weight(weights: dict[int, dict[str, float]]) -> float:
+    """Of the distinct stems of the query that some words have."""
+    return sum({stem: value for found in weights.values() for stem, value in found.items()}.values())
+
+
+def _best(
+    text: str, words: Sequence[tuple[int, int]], weights: dict[int, dict[str, float]], length: int
+) -> tuple[int, float]:
+    """The word at which the best passage begins, the first that holds nearly the most distinct weight; and the most."""
     places = sorted(weights)
     weight = {stem: value for found in weights.values() for stem, value in found.items()}
     totals: dict[int, float] = {}
@@ -111,8 +121,9 @@ def _best(text: str, words: Sequence[tuple[int, int]], weights: dict[int, dict[s
             continue
         for stem in weights[place]:
             inside[stem] -= 1
-    enough = NEARLY * max(totals.values())
-    return _sentence_start(text, words, next(first for first, total in totals.items() if total >= enough))
+    most = max(totals.values())
+    first = next(first for first, total in totals.items() if total >= NEARLY * most)
+    return _sentence_start(text, words, first), most
 
 
 def _sentence_start(text: str, words: Sequence[tuple[int, int]], place: int) -> int:

@@ -242,3 +242,22 @@ def test_a_summary_is_marked_too(tmp_path: Path) -> None:
 def test_an_unclosed_frontmatter_does_not_stop_a_snippet(tmp_path: Path) -> None:
     hit = hit_for(tmp_path, "---\ntitle: Pans\n\nA wok is hot.\n", "hot")
     assert "A wok is hot." in hit.snippet
+
+
+# A title that asks the query
+
+ASKED = "---\ntitle: Which pan heats evenly?\n{summary}---\n\nOf carbon steel. {filler} No pan heats.\n"
+
+
+def test_where_the_title_asks_what_was_asked_the_answer_comes_first(tmp_path: Path) -> None:
+    """A page is one question, its answer first; the words of the question stand anywhere in the rest of it."""
+    text = ASKED.format(summary='summary: "Thin carbon steel."\n', filler=sentences(30))
+    assert hit_for(tmp_path, text, "my pan heats evenly").snippet == "Thin carbon steel."
+    text = ASKED.format(summary="", filler=sentences(30))
+    assert hit_for(tmp_path, text, "my pan heats evenly").snippet.startswith("Of carbon steel. Filler0")
+
+
+def test_a_passage_that_says_more_than_the_title_is_shown(tmp_path: Path) -> None:
+    text = ASKED.format(summary="", filler=f"{sentences(30)} A crepe pan of cast iron heats evenly as well.")
+    found = hit_for(tmp_path, text, "crepe pan that heats evenly").snippet
+    assert "A crepe pan of cast iron heats evenly" in found
