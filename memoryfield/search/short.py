@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..names import stem
 from .result import Hit, SearchResult
-from .snippet import words_of
+from .snippet import begins_sentence, words_of
 
 _FOR_PASSAGES = 194
 """Tokens of five lines, as `cost` reckons them: a little less than they may be."""
@@ -23,8 +23,6 @@ _ELLIPSIS = "…"
 _PIECE = re.compile(r"[A-Z]*[a-z]+|[A-Z]+|\d{1,3}|[^\sA-Za-z\d]")
 _LETTERS = 8
 """Of a longer run of letters, so many are reckoned to be a token."""
-_LEAD = 6
-"""So many words before a word of the query, at most, a passage begins with the sentence."""
 
 Span = tuple[int, int]
 
@@ -133,7 +131,10 @@ def _passage(text: str, marks: tuple[Span, ...], room: int) -> tuple[str, tuple[
 
 
 def _window(text: str, words: list[Span], costs: list[int], marks: tuple[Span, ...], room: int) -> Span:
-    """The first and the last word, exclusive, of the first passage with the most distinct words of the query."""
+    """The first and the last word, exclusive, of the first passage with the most distinct words of the query.
+
+    It begins with a sentence, unless one that does not has more of them.
+    """
 
     def end_of(first: int) -> int:
         left, last = room, first
@@ -148,22 +149,13 @@ def _window(text: str, words: list[Span], costs: list[int], marks: tuple[Span, .
         start, end = words[first][0], words[last - 1][1]
         return len({text[begin:stop].lower() for begin, stop in marks if begin >= start and stop <= end})
 
-    marked = [
+    starts = [place for place in range(len(words)) if begins_sentence(text, words, place)]
+    starts += [
         place for place, (start, end) in enumerate(words) if any(start < stop and begin < end for begin, stop in marks)
     ]
-    starts = [0, *(_sentence_start(text, words, place) for place in marked), *marked]
-    windows = [(first, end_of(first)) for first in sorted(set(starts))]
-    first, last = max(windows, key=lambda window: weight(*window))
+    first, last = max(((first, end_of(first)) for first in starts), key=lambda window: weight(*window))
     left = room - sum(costs[first:last])
     while first and costs[first - 1] <= left and last == len(words):  # what stands before the end
         first -= 1
         left -= costs[first]
     return first, last
-
-
-def _sentence_start(text: str, words: list[Span], place: int) -> int:
-    """The word at which the sentence of another begins, if it is near."""
-    for back in range(place, max(0, place - _LEAD), -1):
-        if text[words[back - 1][1] - 1] in ".!?:。！？":
-            return back
-    return place

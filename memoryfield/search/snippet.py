@@ -14,6 +14,8 @@ LENGTH = 240
 """Characters, at most."""
 NEARLY = 0.9
 """Pages put the answer first: an earlier passage with so much of the best one's weight is preferred."""
+NEAR = 7
+"""So many words before what is looked for are worth the whole sentence, though it may lose its end."""
 MAX_BODY = 200_000
 """Of a longer body, this many characters are looked at."""
 
@@ -83,11 +85,13 @@ def snippet(page: Page, weigh: Weigh | None, length: int = LENGTH) -> str:
 
     A title with as much of it asks the query itself: then the page's answer comes first, too.
 
-    Cut at words, at most `length` characters.
+    Cut at words, at most `length` characters; a body that is no longer is shown whole.
     """
     text = plain(page)
     words = words_of(text)
     weights = weigh([text[start:end] for start, end in words]) if weigh else {}
+    if weights and len(text) <= length:
+        return text
     first, weight = _best(text, words, weights, length - 2) if weights else (0, 0.0)
     if weigh is None or weight <= _weight(weigh(page.title.split())):
         text = one_line(page.summary) or text
@@ -123,13 +127,26 @@ def _best(
             inside[stem] -= 1
     most = max(totals.values())
     first = next(first for first, total in totals.items() if total >= NEARLY * most)
-    return _sentence_start(text, words, first), most
+    needed: set[str] = set()
+    last = first
+    for place in places[places.index(first) :]:
+        if words[place][1] - words[first][0] <= length and not weights[place].keys() <= needed:
+            needed |= weights[place].keys()
+            last = place
+    return _sentence_start(text, words, first, words[last][1] - length), most
 
 
-def _sentence_start(text: str, words: Sequence[tuple[int, int]], place: int) -> int:
-    """Step back to the beginning of the sentence, if it is near."""
-    for back in range(place, max(-1, place - 8), -1):
-        if back == 0 or text[words[back - 1][1] - 1] in ".!?:。！？":
+def begins_sentence(text: str, words: Sequence[tuple[int, int]], place: int) -> bool:
+    """Whether a word is the first of a sentence."""
+    return place == 0 or text[words[place - 1][1] - 1] in ".!?:。！？"
+
+
+def _sentence_start(text: str, words: Sequence[tuple[int, int]], place: int, least: int) -> int:
+    """The first word of a word's sentence, if it is near, or stands no earlier in the text than at `least`."""
+    for back in range(place, -1, -1):
+        if words[back][0] < least and place - back > NEAR:
+            break
+        if begins_sentence(text, words, back):
             return back
     return place
 

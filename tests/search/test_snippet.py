@@ -261,3 +261,24 @@ def test_a_passage_that_says_more_than_the_title_is_shown(tmp_path: Path) -> Non
     text = ASKED.format(summary="", filler=f"{sentences(30)} A crepe pan of cast iron heats evenly as well.")
     found = hit_for(tmp_path, text, "crepe pan that heats evenly").snippet
     assert "A crepe pan of cast iron heats evenly" in found
+
+
+# Where it begins
+
+
+def test_a_short_body_is_shown_whole(tmp_path: Path) -> None:
+    text = "Below 18 % of water it keeps; above 20 % it ferments. Take only combs that are capped."
+    assert hit_for(tmp_path, text, "ferments honey").snippet == text
+
+
+def test_the_last_word_of_a_sentence_brings_the_sentence(tmp_path: Path) -> None:
+    text = f"{sentences(30)} In the weeks before they leave the bees build cups along the lower edge, then they swarm."
+    found = hit_for(tmp_path, text, "swarm").snippet
+    assert found == "… In the weeks before they leave the bees build cups along the lower edge, then they swarm."
+
+
+def test_a_sentence_is_not_brought_at_the_cost_of_what_is_looked_for(tmp_path: Path) -> None:
+    long = "It " + "goes on " * 20 + "to a wok"
+    found = hit_for(tmp_path, f"{sentences(30)} {long} {'and on ' * 20} to a pan.", "wok pan").snippet
+    assert "wok" in found
+    assert "pan" in found
