@@ -56,7 +56,7 @@ def import_source(
         kind: one of `detect.KINDS`; empty: the one that it looks like.
         label: what the source is called, in uuids and in `source`; empty: its folder's name.
         folders: whether the folders in which a note lies become `tags`, or part of its `name`.
-        replace: take the source's text also where the page was edited in the field.
+        replace: take the source's text where it has changed, although the page was edited in the field.
         dry_run: only tell what would be done.
 
     Raises:
@@ -369,9 +369,11 @@ class _Import:
         mark = self._marks.get(made.uuid)
         if _is_same(stored, made.raw):
             return "same"
-        if self._replace or (mark is not None and not is_edited(stored, mark)):
+        if mark is not None and not is_edited(stored, mark):
             return "updated"
-        return "kept" if not stored.uuid or (mark is not None and mark.source == made.note.digest) else "conflicts"
+        if not stored.uuid or (mark is not None and mark.source == made.note.digest):
+            return "kept"
+        return "updated" if self._replace else "conflicts"
 
     def _record(self, made: _Made, fate: Fate) -> None:
         raw = marked(made.raw, made.note.digest, self._place)

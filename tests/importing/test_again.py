@@ -71,6 +71,19 @@ def test_an_edited_page_stays_while_its_source_does(tmp_path: Path) -> None:
     assert (field / "steel.md").read_bytes() == edited
 
 
+def test_replacing_is_for_conflicts_alone(tmp_path: Path) -> None:
+    """Whoever settles one conflict does not lose what was edited in other pages."""
+    vault, field = make(tmp_path / "vault", VAULT), tmp_path / "field"
+    bring(field, vault)
+    edited = edit(field, "steel.md", "It rusts.", "It rusts, if wet.")
+    edit(field, "woks.md", "tags: [a]", "tags: [a, mine]")
+    make(vault, {"Woks.md": "Changed.\n"})
+    again = bring(field, vault, replace=True)
+    assert [page.filename for page in again.kept] == ["steel.md"]
+    assert [page.filename for page in again.updated] == ["woks.md"]
+    assert (field / "steel.md").read_bytes() == edited
+
+
 def test_a_page_that_changed_on_both_sides_is_a_conflict(tmp_path: Path) -> None:
     vault, field = make(tmp_path / "vault", VAULT), tmp_path / "field"
     bring(field, vault)
