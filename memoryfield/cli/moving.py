@@ -60,7 +60,10 @@ def import_(
         str, typer.Option("--label", metavar="NAME", help="What the source is called; else as its folder is.")
     ] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Where a page was edited here and its source has changed, take the source's text.")
+        bool,
+        typer.Option(
+            "--replace", help="Where a page was edited here and its source has changed, take the source's text."
+        ),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what would be done, and do nothing.")] = False,
     as_json: JsonOption = False,

@@ -154,6 +154,9 @@ class ArchiveContainer:
     def watch(self) -> None:
         """Its directory is read once, and `renewed` tells when another archive has taken its place."""
 
+    def recheck(self) -> None:
+        """As `watch`."""
+
     def moment(self) -> int | None:
         return 0
 

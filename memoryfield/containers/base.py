@@ -86,6 +86,14 @@ class Container(Protocol):
         """From now on be told of changes, where that can be, instead of looking at all files for each fingerprint."""
         ...
 
+    def recheck(self) -> None:
+        """Look at all files although nothing was told: of some changes, nothing ever is.
+
+        Those are made by another name that a page got elsewhere, in memory that a page is mapped to, or in a file
+        that is mounted over a page.
+        """
+        ...
+
     def moment(self) -> int | None:
         """A number that stays as long as no page is touched, be its time the same; None where that cannot be told.
 

@@ -129,15 +129,21 @@ class DirectoryContainer:
         if self._watch and not self._watch.serves:
             self.watch()
         if self.moment() is None:
+            self._looks += 1
             self._look()
         return self._digested[1]
+
+    def recheck(self) -> None:
+        if self.moment() is not None:
+            before = self._digested[1]
+            self._look()
+            self._looks += self._digested[1] != before
 
     def moment(self) -> int | None:
         return self._looks if self._watch and self._watch.is_quiet() else None
 
     def _look(self) -> None:
         """Take the fingerprint anew, of all files."""
-        self._looks += 1
         found: list[tuple[str, int, int]] = []
         plain, kind, file, link = self._plain, _TYPE, _FILE, _LINK
         names = 1

@@ -135,6 +135,7 @@ class IndexStore:
         self.kept_changes = 0
         """Of the changes made here, so many are in the cache."""
         self._vectors_loaded = False
+        self._file: tuple[Path, tuple[int, int] | None] | None = None
         self._lengths: tuple[object, int] | None = None
 
     @classmethod
@@ -162,7 +163,9 @@ class IndexStore:
                     connection.pragma("cache_size", -WRITE_CACHE_KB)
                     if not path.stat().st_size:
                         connection.pragma("page_size", 8192)
-                return cls._checked(connection, name, model, dimensions, writable, create)
+                store = cls._checked(connection, name, model, dimensions, writable, create)
+                store._file = path, _place(path)
+                return store
             except BaseException:
                 connection.close()
                 raise
@@ -204,7 +207,16 @@ class IndexStore:
         connection.deserialize("main", self.connection.serialize("main"))
         _set_up(connection)
         self.connection.close()
-        self.connection, self.writable, self._vectors_loaded = connection, True, False
+        self.connection, self.writable, self._vectors_loaded, self._file = connection, True, False, None
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the file is the one that was opened, and not another of its name; what is in memory always is."""
+        return self._file is None or _place(self._file[0]) == self._file[1]
+
+    def unmap(self) -> None:
+        """Read the file as files are read: one that somebody cuts short under a mapping ends the process."""
+        self.connection.pragma("mmap_size", 0)
 
     def _check(self, name: str, create: bool) -> None:
         self._refuse_programs(name)
@@ -542,6 +554,14 @@ class IndexStore:
                 if not merging:
                     self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces' AND value = ?", (seen,))
             at_once = MERGE_PAGES
+
+
+def _place(path: Path) -> tuple[int, int] | None:
+    """What a file is, whatever it is called; None where there is none."""
+    with suppress(OSError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 def deserialize(connection: apsw.Connection, content: bytes) -> None:

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -138,6 +139,12 @@ class Searcher:
         """Be told of changes in folders, where that can be, instead of looking at all pages for each query."""
         for field in self._fields:
             field.watch()
+
+    def recheck(self) -> None:
+        """See, at leisure, what nobody was told of (`Container.recheck`); what cannot be seen, a search will tell."""
+        for field in self._fields:
+            with suppress(OSError):
+                field.recheck()
 
     def __enter__(self) -> Searcher:
         return self
@@ -294,6 +301,7 @@ class _Field:
     def __init__(self, container: Container, name: str, ask: Ask, vectors: Vectors) -> None:
         self.name = name
         self.many = False
+        self._is_lasting = False
         self.notes: list[str] = []
         self._container = container
         self._own: Container | None = None
@@ -327,7 +335,12 @@ class _Field:
 
     def watch(self) -> None:
         """Be told of changes."""
+        self._is_lasting = True
         self._container.watch()
+
+    def recheck(self) -> None:
+        """See what nobody was told of."""
+        self._container.recheck()
 
     def look_again(self) -> None:
         """Let the next query be answered from a new look at the pages."""
@@ -408,7 +421,7 @@ class _Field:
         """The field's source; a new one, where the archive is another than the one that was opened."""
         if (self._source or self._error) and self._is_due():
             self.present_container()
-            if self._source and self._ask.mode != "keyword" and self._source.has_better:
+            if self._source and self._source.is_outdated:
                 self._forget_source()
         if self._source is None:
             self._source = Source(self._container, self._ask, self._vectors, self._rank_by)
@@ -425,6 +438,8 @@ class _Field:
         elif self._is_due():
             source.freshen()
         self._looked = time.monotonic()
+        if self._is_lasting:
+            source.store.unmap()
         self._turn_to(source.store)
 
     def _turn_to(self, store: IndexStore) -> None:

@@ -156,8 +156,9 @@ class Source:
         self._codes = [code_of_spec(ask.model)] if ask.model else list(self._files)
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
+        self._was_empty = False
         self._settled: object = None
-        """When the index held all pages; some may be too young for that to be seen by their times."""
+        """The index, its version and the pages' moment when all was done that can be; not all of it shows by times."""
 
     @property
     def has_chosen(self) -> bool:
@@ -176,9 +177,14 @@ class Source:
         return [*dict.fromkeys(self._chosen), *(self._fresh.get(self._store.model, []) if self._store else [])]
 
     @property
-    def has_better(self) -> bool:
-        """Whether words alone are searched, and an index has come since."""
-        return self.has_chosen and self.model is None and index_files(self.container).keys() != self._files.keys()
+    def is_outdated(self) -> bool:
+        """Whether to choose anew: the index is no longer the file that was opened, or a better one has come."""
+        if self._store is None:
+            return False
+        if not self._store.is_in_place or (self._was_empty and any(map(is_page, self.container.names()))):
+            return True
+        words_alone = self.ask.mode != "keyword" and self.model is None
+        return words_alone and index_files(self.container).keys() != self._files.keys()
 
     def close(self) -> None:
         """Let go of the index."""
@@ -322,6 +328,7 @@ class Source:
         self._chosen += _failed_note(failed)
         if not any(map(is_page, self.container.names())):
             self._chosen.append("the field has no pages")
+            self._was_empty = True
         elif not self._had_index and self.ask.mode != "keyword":
             self._chosen.append(f"this field is not embedded yet, searched by keyword alone: {self._how_to_embed()}")
         return store
@@ -353,11 +360,14 @@ class Source:
 
     def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
         """Bring the index up to date, if little has changed; say what is missing otherwise."""
+        fingerprint, self._fingerprint = self._fingerprint, self.container.fingerprint
+        is_current = store.is_current(fingerprint, vectors=self.ask.mode != "keyword")
+        if not is_current and self._is_settled(store):
+            return  # what was told then still holds
         notes = self._fresh[store.model] = []
+        if is_current:
+            return
         try:
-            fingerprint, self._fingerprint = self._fingerprint, self.container.fingerprint
-            if store.is_current(fingerprint, vectors=self.ask.mode != "keyword") or self._is_settled(store):
-                return
             from ..index.sync import look, sync
 
             moment = self.container.moment()
@@ -367,6 +377,7 @@ class Source:
             store_changes = look(self.container, store)
             if not (store.writable and self.ask.sync):
                 notes += self._stale_note(store_changes)
+                self._settle(store, moment)
                 return
             pending = len(store_changes.pending)
             if not store_changes.none:
@@ -379,10 +390,10 @@ class Source:
                 pending = report.pending
             if slot:
                 slot.keep(store, settled=store_changes.none)
-            by_words = self.ask.mode == "keyword" or (self.has_chosen and self.model is None)  # and it was said why
-            if moment is not None and not notes and (by_words or not pending):
-                self._settled = store, store.version(), moment
-            if pending and not by_words:
+            if not pending or embedder is None or pending > MAX_EMBED:  # else they are tried again
+                self._settle(store, moment)
+            by_words = self.has_chosen and self.model is None  # and it was said why
+            if pending and self.ask.mode != "keyword" and not by_words:
                 notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
         except (
             apsw.FullError,
@@ -393,8 +404,11 @@ class Source:
         ) as error:
             notes.append(f"the index could not be brought up to date: {error}")
 
+    def _settle(self, store: IndexStore, moment: int | None) -> None:
+        """There is no more to be done, until the index or a page changes."""
+        self._settled = moment is not None and (store, store.version(), moment)
+
     def _is_settled(self, store: IndexStore) -> bool:
-        """Whether neither the index nor any page has changed since it was brought up to date."""
         return self._settled == (store, store.version(), self.container.moment())
 
     def _how_to_embed(self) -> str:

@@ -233,6 +233,26 @@ def test_pages_too_young_for_their_times_to_tell_are_not_looked_at_for_each_sear
         assert not searcher.search("slowly").results
 
 
+@pytest.mark.parametrize("way", ["a hard link", "a map"])
+def test_what_nobody_is_told_of_is_seen_when_all_is_looked_at_again(
+    way: str, container: DirectoryContainer, folder: Path
+) -> None:
+    before, page = container.fingerprint(), folder / "woks.md"
+    if way == "a hard link":
+        os.link(page, folder.parent / "elsewhere.md")
+        (folder.parent / "elsewhere.md").write_text("Heats slowly, and more.")
+        container.recheck()
+    else:
+        with page.open("r+b") as file, mmap.mmap(file.fileno(), 0) as view:
+            view[6:12] = b"slowly"
+            view.flush()
+            container.recheck()
+    assert container.fingerprint() != before
+    moment = container.moment()
+    container.recheck()
+    assert container.moment() == moment
+
+
 # where there is no watch
 
 

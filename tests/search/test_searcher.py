@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import queue
 import shutil
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,88 @@ def test_words_of_no_page_in_an_index_that_others_wrote_are_passed_over(row: int
             if many:
                 searcher.expect_many()
             assert "woks.md" in [hit.filename for hit in searcher.search("wok", min_score=0.0).results]
+
+
+# An index that is replaced under a searcher that lasts
+
+
+def by_another_folder(kitchen: Path, other: Path) -> None:
+    kitchen.rename(kitchen.with_name("former"))
+    other.rename(kitchen)
+
+
+def by_no_index(kitchen: Path, other: Path) -> None:
+    (kitchen / INDEX).unlink()
+    (kitchen / "quokka.md").write_text("Quokkas smile.")
+
+
+def by_an_index_made_anew(kitchen: Path, other: Path) -> None:
+    by_no_index(kitchen, other)
+    with Field.open(kitchen) as field:
+        field.sync()
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("replace", [by_another_folder, by_no_index, by_an_index_made_anew])
+def test_an_index_that_is_replaced_is_opened_anew(
+    replace: Callable[[Path, Path], None], many: bool, tmp_path: Path
+) -> None:
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    other = make(tmp_path / "other", {"quokka": "Quokkas smile."}, embedded=True)
+    with Searcher.open([kitchen], min_score=0.1) as searcher:
+        if many:
+            searcher.expect_many()
+            searcher.watch()
+        assert searcher.search("wok of carbon steel").results
+        replace(kitchen, other)
+        found = searcher.search("quokkas")
+        assert [hit.filename for hit in found.results][:1] == ["quokka.md"]
+        assert not any("could not be brought up to date" in note for note in found.notes)
+
+
+CUT = """
+import sys
+from memoryfield import Searcher
+with Searcher.open([sys.argv[1]]) as searcher:
+    searcher.expect_many()
+    searcher.watch()
+    searcher.search("wok")
+    open(sys.argv[2], "r+b").truncate(int(sys.argv[3]))
+    print(searcher.search("pan of iron").results[0].filename)
+"""
+
+
+@pytest.mark.parametrize("size", [0, 100, 9000])
+def test_an_index_that_is_cut_short_does_not_end_what_lasts(size: int, tmp_path: Path) -> None:
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    told = subprocess.run(
+        [sys.executable, "-c", CUT, kitchen, kitchen / INDEX, str(size)], capture_output=True, text=True, check=False
+    )
+    assert (told.returncode, told.stdout) == (0, "pans.md\n"), told.stderr
+
+
+def test_a_field_that_was_empty_is_so_no_longer(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    with Searcher.open([tmp_path / "new"], min_score=0.0) as searcher:
+        assert "the field has no pages" in searcher.search("wok").notes
+        (tmp_path / "new" / "woks.md").write_text("A wok heats evenly.")
+        found = searcher.search("wok")
+        assert [hit.filename for hit in found.results] == ["woks.md"]
+        assert "the field has no pages" not in found.notes
+
+
+def test_a_page_without_a_vector_is_told_each_time_and_looked_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    (kitchen / "latin.md").write_bytes(b"caf\xe9")
+    with Searcher.open([kitchen]) as searcher:
+        searcher.watch()
+        told = searcher.search("wok").notes
+        assert any("latin.md" in note for note in told)
+        monkeypatch.setattr("memoryfield.index.sync.look", None)
+        if searcher.container("kitchen").moment() is not None:
+            assert searcher.search("wok").notes == told
 
 
 # Several fields
