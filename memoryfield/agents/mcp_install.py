@@ -7,13 +7,14 @@ somebody added to the entry stay as well. A file that cannot be understood is no
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
 import sysconfig
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import dropwhile
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -360,8 +361,29 @@ def _entries(harness: Harness, scope: str, file: _File) -> dict[str, Any]:
 
 
 def _is_ours(entry: Any) -> bool:
-    """Whether it starts `memoryfield mcp`, whatever starts that: a whole path, Python, uvx."""
-    return any(PureWindowsPath(word).stem == NAME and then == "mcp" for word, then in pairwise(_words(entry)))
+    """Whether it starts `memoryfield mcp`: the program itself, Python, or what runs programs of packages."""
+    words = _words(entry) or [""]
+    words[0] = PureWindowsPath(words[0]).name.lower().removesuffix(".exe")
+    if words[0] == NAME:
+        return words[1:2] == ["mcp"]
+    if _PYTHON.fullmatch(words[0]):
+        rest = list(dropwhile(lambda word: word.startswith("-") and word != "-m", words[1:]))
+        return rest[:3] == ["-m", NAME, "mcp"]
+    runner = next((runner for runner in _RUNNERS if words[: len(runner)] == runner), None)
+    rest = words[len(runner) :] if runner else []
+    while rest and rest[0].startswith("-"):
+        rest = rest[2 if rest[0] in _OPTIONS_WITH_VALUE else 1 :]
+    return len(rest) > 1 and bool(_PACKAGE.fullmatch(rest[0])) and rest[1] == "mcp"
+
+
+_PYTHON = re.compile(r"py|(python|pypy)w?[0-9.]*")
+_RUNNERS = (["uvx"], ["uv", "tool", "run"], ["pipx", "run"])
+_PACKAGE = re.compile(r"memoryfield(-cli(\[.*\])?([@=<>~!].*)?)?")
+_OPTIONS_WITH_VALUE = (
+    *("--from", "--with", "-w", "--with-editable", "--with-requirements", "--spec"),
+    *("--python", "-p", "--index", "--default-index", "--index-url", "-i", "--pip-args", "--directory"),
+)
+"""Of uvx and pipx: the word that follows is no program."""
 
 
 def _check_ours(harness: Harness, scope: str, file: _File) -> None:

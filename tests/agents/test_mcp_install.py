@@ -242,6 +242,24 @@ def test_what_holds_no_servers_where_they_belong_is_not_touched(house: House, ag
         ("cursor", '{"mcpServers": {"memoryfield": {"command": "npx", "args": ["mcp", "--key", "secret"]}}}'),
         ("gemini", '{"mcpServers": {"memoryfield": {"httpUrl": "http://localhost:1/mcp"}}}'),
         ("cursor", '{"mcpServers": {"memoryfield": "npx"}}'),
+        *(
+            ("gemini", json.dumps({"mcpServers": {"memoryfield": {"command": words[0], "args": words[1:]}}}))
+            for words in (
+                ["npx", "-y", "@acme/memoryfield", "mcp"],
+                ["echo", "memoryfield", "mcp", "rm -rf"],
+                ["memoryfield", "serve", "memoryfield", "mcp"],
+                ["/opt/memoryfield.js", "mcp"],
+                ["python", "server.py", "-m", "memoryfield", "mcp"],
+                ["uvx", "ruff", "memoryfield", "mcp"],
+                ["uvx", "--offline", "ruff", "memoryfield", "mcp"],
+                ["uvx", "--from", "memoryfield", "mcp"],
+                ["uvx", "memoryfield-client", "mcp"],
+                ["uv", "run", "memoryfield", "mcp"],
+                ["docker", "run", "memoryfield", "mcp"],
+            )
+        ),
+        ("opencode", '{"mcp": {"memoryfield": {"command": ["npx", "-y", "@acme/memoryfield", "mcp"]}}}'),
+        ("opencode", '{"mcp": {"memoryfield": {"command": []}}}'),
         ("opencode", '{"mcp": {"memoryfield": {"type": "local", "command": ["npx", "memory", "field"]}}}'),
         ("codex", "[mcp_servers.memoryfield]\ncommand = 'npx'\n"),
         ("codex", "[mcp_servers]\nmemoryfield = 1\n"),
@@ -257,7 +275,14 @@ def test_an_entry_of_our_name_that_starts_something_else_is_somebody_elses(house
         ["/old/bin/memoryfield", "mcp"],
         ["C:\\Tools\\memoryfield.exe", "mcp"],
         ["/usr/bin/python3", "-m", "memoryfield", "mcp", "-f", "x"],
+        ["py", "-3", "-m", "memoryfield", "mcp"],
+        ["C:\\Python\\python.exe", "-m", "memoryfield", "mcp"],
+        ["python3.13", "-I", "-m", "memoryfield", "mcp"],
         ["uvx", "--from", "memoryfield-cli[mcp]", "memoryfield", "mcp"],
+        ["/home/me/.local/bin/uvx", "--from=memoryfield-cli[mcp]", "--offline", "memoryfield", "mcp"],
+        ["uv", "tool", "run", "-p", "3.13", "--with", "mcp", "memoryfield", "mcp"],
+        ["uvx", "memoryfield-cli[mcp]@latest", "mcp"],
+        ["pipx", "run", "--spec", "memoryfield-cli[mcp]", "memoryfield", "mcp"],
     ],
 )
 def test_an_entry_that_starts_us_in_another_way_is_ours(house: House, start: list[str]) -> None:
