@@ -199,7 +199,15 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
         ("read", {"pages": ["kitchen/woks.md"]}, 'Ask for page "woks.md" with field "kitchen"'),
         ("read", {"pages": ["woks#handles"]}, 'Read "woks.md" whole to see its headings.'),
         ("read", {"pages": []}, "read does not take this: pages"),
-        ("read", {"pages": ["woks"], "field": "pantry"}, "read does not take this"),
+        ("read", {"pages": ["woks"], "field": "pantry"}, "The only one is kitchen: leave field out."),
+        ("list", {"field": ""}, "leave field out"),
+        ("search", {"query": "wok", "field": ["kitchen"] * 1_000}, "leave field out"),
+        (
+            "search",
+            {"query": "wok", "page": 2},
+            "It takes: query, limit, mode, min_score, where, since, until, budget.",
+        ),
+        ("list", {f"{n}" * 1_000: n for n in range(9)}, "It takes: sort, limit, offset."),
         ("read", {}, "'pages' is a required property"),
         ("search", {"query": ""}, "the query is empty"),
         ("search", {"query": "wok", "mode": "magic"}, "mode"),
@@ -238,6 +246,25 @@ def test_what_goes_wrong_is_an_answer_that_a_model_can_act_on(
     assert "--" not in text
     assert "`memoryfield" not in text
     assert "Traceback" not in text
+
+
+def test_the_only_field_may_be_named(tmp_path: Path) -> None:
+    field = make_kitchen(tmp_path / "kitchen")
+
+    async def conversation(client: Any) -> None:
+        calls: dict[str, dict[str, Any]] = {
+            "search": {"query": "wok"},
+            "read": {"pages": ["woks"]},
+            "list": {},
+            "write": {"name": "x", "text": "X."},
+            "delete": {"page": "x"},
+        }
+        for tool in (await client.list_tools()).tools:
+            assert "field" not in tool.input_schema["properties"]
+            answer = await client.call_tool(tool.name, {**calls[tool.name], "field": "kitchen"})
+            assert not answer.is_error, answer
+
+    talk(by_stdio("-f", field, "--allow-writes"), conversation)
 
 
 def test_a_section_is_read_and_a_like_page_is_told_of(tmp_path: Path) -> None:
@@ -831,6 +858,15 @@ def test_every_line_is_answered(kitchen: Path) -> None:
         (b"[" + begun + b'"ping"}]', None, "-32600"),
         (b'{"jsonrpc": "2.0", "id": true, "method": 5}', None, "-32600"),
         (b"\xff\xfe", None, "-32700"),
+        *(
+            (
+                begun
+                + b'"tools/call", "params": {"name": "search", "arguments": {"query": "wok", "min_score": %b}}}' % no,
+                7,
+                "min_score: nan is no finite number" if no == b"NaN" else "search does not take this: min_score",
+            )
+            for no in (b"NaN", b"Infinity", b"-Infinity", b"1e999")
+        ),
     ):
         process.stdin.write(line + b"\n")
         process.stdin.flush()

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import json
 import logging
+import math
 import os
 import signal
 import socket
@@ -129,6 +130,7 @@ class MemoryServer:
             if name not in self.tools:
                 off = " The server only reads: it was started without --allow-writes." if name in WRITES else ""
                 raise UsageError(f"there is no tool {name[:40]!r}.{off} The tools are {', '.join(self.tools)}")
+            arguments = self._without_field(arguments)
             self._check(name, arguments)
             found = self._calls[name](**_with_integers(arguments))
             yield from [found] if isinstance(found, Answer) else found
@@ -143,18 +145,37 @@ class MemoryServer:
             logging.getLogger(__name__).exception("the tool %s failed", name)
             yield Answer(None, short(f"{name} failed: {type(error).__name__}: {error}"), True)
 
+    def _without_field(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments without the name of the only field: no tool takes it, as each word of a schema costs.
+
+        Raises:
+            UsageError: it is another name.
+        """
+        only, *others = self.memory.names
+        if others or "field" not in arguments:
+            return arguments
+        if arguments["field"] != only:
+            wanted = short(repr(arguments["field"]))
+            raise UsageError(f"there is no field {wanted}", hint=f"The only one is {only}: leave field out.")
+        return {key: value for key, value in arguments.items() if key != "field"}
+
     def _check(self, name: str, arguments: dict[str, Any]) -> None:
         """Look whether a tool takes these arguments.
 
         Raises:
             UsageError: it does not, and why.
         """
-        told = [
-            f"{'.'.join(map(str, error.absolute_path)) or 'arguments'}: {short(error.message)}"
-            for error in islice(self._validators[name].iter_errors(arguments), 3)
+        faults = list(islice(self._validators[name].iter_errors(arguments), 3))
+        told = [f"{'.'.join(map(str, fault.absolute_path)) or 'arguments'}: {short(fault.message)}" for fault in faults]
+        told += [
+            f"{key}: {value} is no finite number"  # which is within all limits that a schema can set
+            for key, value in arguments.items()
+            if isinstance(value, float) and not math.isfinite(value)
         ]
         if told:
-            raise UsageError(f"{name} does not take this: {'; '.join(told)}")
+            unknown = any(fault.validator == "additionalProperties" for fault in faults)
+            taken = f"It takes: {', '.join(self.tools[name].takes['properties'])}." if unknown else ""
+            raise UsageError(f"{name} does not take this: {'; '.join(told)}", hint=taken)
 
     # resources
 
