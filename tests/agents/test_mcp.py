@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import json
 import re
 import signal
@@ -20,6 +21,8 @@ from typing import Any, TypeVar
 import pytest
 
 from memoryfield import Field, pack
+from memoryfield.agents.mcp.memory import Memory
+from memoryfield.containers.directory import DirectoryContainer
 
 from ..cli.shapes import faults
 from ..cli.support import WOKS, command, environment, make_kitchen, memoryfield, write_page
@@ -111,7 +114,8 @@ def test_an_agent_searches_reads_and_writes(server: Any, mode: str) -> None:
         assert found.content[0].text.startswith("1 strong 0.")
         read = await client.call_tool("read", {"pages": [best["filename"], "pans"]})
         assert [page["filename"] for page in read.structured_content["pages"]] == ["woks.md", "pans.md"]
-        assert "==> woks.md <==\n---\ntitle: Which wok" in read.content[0].text
+        head = f"==> woks.md, sha256 {hashlib.sha256(WOKS.encode()).hexdigest()} <==\n---\ntitle: Which wok"
+        assert read.content[0].text.startswith(head)
         name = f"knives-{time.time_ns()}"
         written = await client.call_tool("write", {"name": name, "title": "Which knife?", "text": "A sharp cleaver."})
         assert written.structured_content["created"]
@@ -184,6 +188,7 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
             assert refused.is_error
             assert "--allow-writes" in refused.content[0].text
         assert not (await client.call_tool("search", {"query": "wok"})).is_error
+        assert (await client.call_tool("read", {"pages": ["woks"]})).content[0].text.startswith("==> woks.md <==\n")
 
     talk(by_stdio("-f", kitchen), conversation)
     assert {path.name: path.read_bytes() for path in kitchen.glob("*.md")} == before
@@ -273,8 +278,8 @@ def test_a_section_is_read_and_a_like_page_is_told_of(tmp_path: Path) -> None:
     async def conversation(client: Any) -> None:
         one = await client.call_tool("read", {"pages": ["woks#woks"]})
         assert one.structured_content["pages"][0]["section"] == "Woks"
-        assert one.content[0].text.startswith("==> woks.md <==\n# Woks\n")
-        added = {"name": "woks", "text": "Dry it.", "mode": "append", "section": "## Care"}
+        (version,) = re.findall(r"\A==> woks\.md, sha256 ([0-9a-f]{64}) <==\n# Woks\n", one.content[0].text)
+        added = {"name": "woks", "text": "Dry it.", "mode": "append", "section": "## Care", "if_match": version}
         assert not (await client.call_tool("write", added)).is_error
         care = await client.call_tool("read", {"pages": ["woks#care"]})
         assert care.structured_content["pages"][0]["body"].rstrip() == "## Care\n\nDry it."
@@ -566,6 +571,23 @@ def test_what_is_too_long_is_cut_and_told(tmp_path: Path) -> None:
             await client.read_resource("memoryfield://kitchen/long.md")
 
     talk(by_stdio("-f", field), conversation)
+
+
+def test_a_field_is_opened_once_for_many_pages(kitchen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[int] = []
+    names = DirectoryContainer.names
+
+    def counted(container: DirectoryContainer) -> Any:
+        listed.append(1)
+        return names(container)
+
+    with Memory([kitchen]) as memory:
+        monkeypatch.setattr(DirectoryContainer, "names", counted)
+        *_, answer = memory.read(["woks"] * 50)
+    assert answer
+    assert answer.facts
+    assert len(answer.facts["pages"]) == 50
+    assert len(listed) == 51  # each page is looked for
 
 
 def test_a_page_of_one_long_line_is_read_from_its_beginning(tmp_path: Path) -> None:

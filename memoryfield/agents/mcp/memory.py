@@ -123,7 +123,7 @@ class Memory:
         """
         found = PagesRead(self._open(field).name, [], [], [])
         for page in pages:
-            one = self._open(field).read_many([page])
+            one = Field(self._searcher.container(field or self.names[0])).read_many([page])
             found.pages.extend(one.pages)
             found.missing.extend(one.missing)
             found.failed.extend(one.failed)
@@ -148,7 +148,8 @@ class Memory:
                     f"{page.filename}: the last {missing:,} of {len(page.text):,} characters are left out; "
                     f'"{page.filename}#HEADING" gives one section'
                 )
-            texts.append(f"==> {page.filename} <==\n{text}")
+            version = f", sha256 {told['sha256']}" if self.allow_writes else ""  # for if_match
+            texts.append(f"==> {page.filename}{version} <==\n{text}")
         facts = answer({**_clipped(facts), "notes": notes})
         told = "\n".join(f"note: {note}" for note in [*notes, *self._unread(found)])
         return Answer(facts, "\n".join([*texts, told] if told else texts))
