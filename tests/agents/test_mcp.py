@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 import pytest
 
 from memoryfield import Field, pack
-from memoryfield.agents.mcp.memory import Memory
+from memoryfield.agents.mcp.memory import Memory, explained
 from memoryfield.containers.directory import DirectoryContainer
+from memoryfield.errors import MemoryfieldError
 
 from ..cli.shapes import faults
 from ..cli.support import WOKS, command, environment, make_kitchen, memoryfield, write_page
@@ -223,6 +224,7 @@ def test_without_leave_nothing_can_be_written(kitchen: Path) -> None:
         ("write", {"text": "x", "name": "kitchen/woks"}, "How about"),
         ("write", {"text": WOKS, "name": "again", "no_duplicates": True}, 'Read "woks", and add what is new with mode'),
         ("write", {"text": "x", "name": "woks", "mode": "append", "section": "Rust"}, "has no section 'Rust'"),
+        ("write", {"text": "x", "name": "woks", "section": "Woks"}, 'Say mode "append", too.'),
         ("write", {"text": "x"}, "neither a name nor a title"),
         ("write", {"text": "x", "name": "woks", "mode": "replace", "if_match": "0" * 64}, "Read it again"),
         ("delete", {"page": "no-such-page"}, "no page"),
@@ -306,6 +308,47 @@ def test_notes_name_arguments_and_no_options(tmp_path: Path) -> None:
     assert any("min_score 0 shows them" in note for note in notes), notes
     assert any(note.endswith("1 expired") for note in notes), notes
     assert not any(" --" in note for note in notes), notes
+
+
+def test_commands_are_for_the_user_and_name_the_field(tmp_path: Path) -> None:
+    fields = [make_kitchen(tmp_path / "my kitchen", embedded=True), make_kitchen(tmp_path / "pantry", embedded=True)]
+    for number in range(300):
+        write_page(fields[1], f"rice-{number}.md", f"# Rice {number}\n\nBasmati rice {number}.\n")
+
+    async def alone(client: Any) -> None:
+        found = await client.call_tool("search", {"query": "rice"})
+        place = f"tell the user to run `memoryfield embed -f {fields[1]}`"
+        assert any(note.endswith(place) for note in found.structured_content["notes"]), found
+        assert place in found.content[0].text
+        long = await client.call_tool("write", {"name": "long", "text": "Rice.\n" * 2_000})
+        place = f": tell the user to run `memoryfield split long -f {fields[1]}`"
+        assert [note for note in long.structured_content["notes"] if note.endswith(place)], long
+        assert place in long.content[0].text
+        device = await client.call_tool("write", {"name": "con", "text": "Rice."})
+        assert re.search(
+            rf": tell the user to run `memoryfield rename con.md \S+ -f {fields[1]}`", device.content[0].text
+        ), device
+
+    async def together(client: Any) -> None:
+        notes = (await client.call_tool("search", {"query": "rice"})).structured_content["notes"]
+        assert any(
+            note.startswith("pantry: ") and note.endswith(f"`memoryfield embed -f {fields[1]}`") for note in notes
+        ), notes
+
+    async def spaced(client: Any) -> None:
+        long = await client.call_tool("write", {"name": "long", "text": "Woks.\n" * 2_000})
+        assert f"`memoryfield split long -f '{fields[0]}'`" in long.content[0].text
+
+    talk(by_stdio("-f", fields[0], "-f", fields[1]), together)
+    talk(by_stdio("-f", fields[1], "--allow-writes"), alone)
+    talk(by_stdio("-f", fields[0], "--allow-writes"), spaced)
+
+
+def test_any_other_command_is_for_the_user_too() -> None:
+    told = explained(MemoryfieldError("the hash is another", hint="`memoryfield update team` accepts it."))
+    assert told == "the hash is another. `memoryfield update team` accepts it. That is for the user to run: tell them."
+    told = explained(MemoryfieldError("no vector: run `memoryfield embed`"))
+    assert told == "no vector: tell the user to run `memoryfield embed`"
 
 
 def test_sixteen_calls_at_once_are_all_answered(server: Any) -> None:
@@ -521,7 +564,8 @@ def test_an_archive_may_be_replaced(tmp_path: Path) -> None:
         found = await client.call_tool("search", {"query": "basmati"})
         assert found.structured_content["results"][0]["filename"] == "rice.md"
         refused = await client.call_tool("write", {"text": "# X", "name": "x"})
-        assert "archives are read-only" in refused.content[0].text
+        assert "archives are read-only. Tell the user to unpack it, change" in refused.content[0].text
+        assert "`" not in refused.content[0].text
         archive.write_bytes(b"no zip")
         broken = await client.call_tool("search", {"query": "basmati"})
         assert broken.is_error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -111,7 +112,7 @@ class Memory:
         except OSError as error:
             raise _gone(field or self.names[0], error) from None
         facts = found.to_dict()
-        facts["notes"] = [short(_in_tools(note)) for note in facts["notes"]]
+        facts["notes"] = [self._note(note, field) for note in facts["notes"]]
         for hit in facts["results"]:
             hit["frontmatter"] = hit["frontmatter"] and _some_of(hit["frontmatter"], hit["filename"], facts["notes"])
         return Answer(answer(_clipped(facts)), _found(found, facts["notes"]))
@@ -231,9 +232,10 @@ class Memory:
             share=self._searcher.share,
         )
         facts = answer(_clipped(written.to_dict()))
+        facts["notes"] = [self._note(note, field) for note in facts["notes"]]
         done = "created" if written.created else "appended to" if mode == "append" else "replaced"
         done = done if written.changed else "did not change"
-        notes = [f"note: {short(note)}" for note in written.told]
+        notes = [f"note: {self._note(note, field)}" for note in written.told]
         if written.similar:
             notes.append('note: if it is one memory, keep one page: write to it with mode "append", delete the other')
         return Answer(facts, "\n".join([f"{done} {written.page.filename}, sha256 {written.page.sha256}", *notes]))
@@ -244,6 +246,7 @@ class Memory:
         notes: list[str] = []
         name = opened.delete(page, notes)
         notes += opened.dead_links([name])
+        notes = [self._note(note, field) for note in notes]
         facts = answer({"field": opened.name, "deleted": [name], "notes": notes})
         return Answer(facts, "\n".join([f"deleted {name}", *(f"note: {note}" for note in notes)]))
 
@@ -274,6 +277,14 @@ class Memory:
         if (size := opened.container.entry(filename).size) > MOST_BYTES:
             raise UsageError(f"{filename} has {size:,} bytes, and more than {MOST_BYTES:,} are not sent")
         return opened.read(filename)
+
+    def _note(self, note: str, field: str) -> str:
+        """A note in the words of whoever calls tools; of several fields that were searched, it begins with the name."""
+        name = field or (note.partition(": ")[0] if len(self.names) > 1 else self.names[0])
+        location = ""
+        with suppress(KeyError, MemoryfieldError, OSError):  # it names none, or one that has gone meanwhile
+            location = str(self._searcher.container(name).location.absolute())
+        return short(_in_tools(note, location))
 
     def _known(self, field: str) -> str:
         if field not in self.names:
@@ -336,16 +347,29 @@ def _gone(field: str, error: OSError) -> FieldNotFoundError:
     )
 
 
-def _in_tools(text: str) -> str:
+def _in_tools(text: str, location: str = "") -> str:
+    """A message of the library without options; commands are for the user, who has to name the field's location."""
     for command, tool in _IN_TOOLS:
         text = text.replace(command, tool)
+    where = f" -f {shlex.quote(location)}" if location else ""
+    text = _COMMAND.sub(lambda found: f"tell the user to run `{found[1]}{where}`", text)
     text = _DUPLICATE.sub(r'Read "\1", and add what is new with mode "append".', text)
-    return _OUTLINE.sub(r'Read "\1" whole to see its headings', text)
+    text = _OUTLINE.sub(r'Read "\1" whole to see its headings', text)
+    if "`memoryfield " in text and "tell the user" not in text:
+        text = f"{text.removesuffix('.')}. That is for the user to run: tell them."
+    return text
 
 
 _DUPLICATE = re.compile(r"`memoryfield read (\S+)`, and add .*is written beside it\.")
 _OUTLINE = re.compile(r"`memoryfield read --outline ([^`]*)` shows its headings")
+_COMMAND = re.compile(r"(?:run )?`(memoryfield (?:embed|rename|split)\b[^`]*)`(?: (?:cuts|makes) [^.;:]*)?")
 _IN_TOOLS = (
+    (
+        "unpack the archive, run `memoryfield embed` on the folder",
+        "tell the user to unpack the archive, embed the folder",
+    ),
+    ("Unpack it (`memoryfield unpack`), change the folder, and", "Tell the user to unpack it, change the folder, and"),
+    ("Say --append, too", 'Say mode "append", too'),
     ("Use --replace to replace it, --append to add to it", 'Use mode "replace", mode "append"'),
     ("`memoryfield delete` deletes a page.", "The tool `delete` deletes a page."),
     ("or --title", "or a title"),
