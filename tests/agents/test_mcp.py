@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import os
 import re
 import signal
 import socket
@@ -968,3 +969,20 @@ def test_no_other_command_loads_the_sdk(kitchen: Path) -> None:
         arguments = [*words, *(["-f", str(kitchen)] if words == ["list"] else [])]
         done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
         assert done.stdout.endswith("set()\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file has one name there")
+def test_what_the_system_does_not_tell_of_is_known_to_the_second_search(
+    kitchen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that got another name elsewhere, and was changed by that."""
+    monkeypatch.setattr("memoryfield.agents.mcp.memory.RECHECK_SECONDS", 0.0)
+    with Memory([kitchen]) as memory:
+        memory.search("wok")
+        os.link(kitchen / "woks.md", kitchen.parent / "elsewhere.md")
+        (kitchen.parent / "elsewhere.md").write_text("# Woks\n\nQuokkas smile.\n")
+        memory.search("wok")
+        memory.recheck()
+        found = memory.search("quokkas smile", mode="keyword").facts
+        assert found is not None
+        assert [hit["filename"] for hit in found["results"]] == ["woks.md"]

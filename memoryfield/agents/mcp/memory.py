@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,8 @@ MOST_STRING = 500
 MOST_PROBLEMS = 20
 AT_ONCE = 32
 """After so many pages, others may have their turn."""
+RECHECK_SECONDS = 5.0
+"""So old a look at all pages may be when a search has been answered."""
 MOST_BYTES = 4 << 20
 """A larger page is not given as a resource: those are whole, or not at all."""
 
@@ -74,6 +77,7 @@ class Memory:
         self._searcher.expect_many()
         self._searcher.watch()
         self._has_searched = False
+        self._checked = time.monotonic()
         self._dates: dict[str, dict[Entry, str]] = {}
         self.names = self._searcher.names
         self.unopened = self._searcher.unopened
@@ -255,6 +259,12 @@ class Memory:
         if self._has_searched:
             with suppress(MemoryfieldError, OSError, apsw.Error):
                 self._searcher.search("refresh", limit=1)
+
+    def recheck(self) -> None:
+        """See what the system does not tell of, now and then: the search after this one knows it."""
+        if time.monotonic() - self._checked > RECHECK_SECONDS:
+            self._searcher.recheck()
+            self._checked = time.monotonic()
 
     # what resources are
 

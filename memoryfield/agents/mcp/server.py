@@ -99,10 +99,10 @@ class MemoryServer:
         with self._turn:
             return work()
 
-    def _refresh(self) -> None:
-        """Look at what was written, unless somebody waits for something else."""
+    def _at_leisure(self, work: Callable[[], None]) -> None:
+        """What nobody waits for, unless somebody waits for something else."""
         if not self._waiting:
-            self.memory.refresh()
+            work()
 
     # tools
 
@@ -116,8 +116,9 @@ class MemoryServer:
         found: Answer | None = None
         while found is None:
             found = await self._in_turn(lambda: next(steps))
-        if params.name in WRITES and not found.is_error:
-            self._worker.submit(self._unless_ending, self._refresh)
+        if not found.is_error:
+            later = self.memory.refresh if params.name in WRITES else self.memory.recheck
+            self._worker.submit(self._unless_ending, lambda: self._at_leisure(later))
         return types.CallToolResult(
             content=[types.TextContent(text=escaped_page(found.text))],
             structured_content=_sendable(found.facts),
