@@ -25,7 +25,7 @@ from .items import Gathered, Note, SourceFile, digest_of, readable
 from .linking import Known, Links, stem_of
 from .markdown import MAX_FILE_BYTES
 from .report import Brought, Imported
-from .sameness import place_of, stands_in
+from .sameness import lines_of, place_of, stands_in
 
 if TYPE_CHECKING:
     from ..containers.journal import Changes
@@ -231,12 +231,11 @@ class _Import:
                 note.identity
             ):
                 continue  # it is known by an id of its own, whatever its source is called
-            for part in parts:
-                mark = self._marks.get(part.uuid)
-                if mark is None or mark.place == self._place:
-                    continue
-                new = (Page(one.name, one.raw).body for one in parts)
-                if mark.source == note.digest or stands_in(self._stored[part.uuid].body, new):
+            marks = [(part, self._marks[part.uuid]) for part in parts if part.uuid in self._marks]
+            elsewhere = [(part, mark) for part, mark in marks if mark.place != self._place]
+            there = set[str]().union(*(lines_of(Page(one.name, one.raw).body) for one in parts if elsewhere))
+            for part, mark in elsewhere:
+                if mark.source == note.digest or stands_in(self._stored[part.uuid].body, there):
                     alike += 1
                 else:
                     other.append(part.name)

@@ -8,7 +8,6 @@ pages than do not.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable
 from pathlib import Path
 
 from .items import digest_of
@@ -20,12 +19,12 @@ def place_of(source: Path) -> str:
     return digest_of(f"{platform.node()}\0{source.resolve()}".encode("utf-8", "surrogateescape"))[:4]
 
 
-def stands_in(old: str, new: Iterable[str]) -> bool:
-    """Whether at least half of the lines of a text, headings aside, stand in others too: they are what became of it."""
-    lines = _lines(old)
-    there = set[str]().union(*map(_lines, new))
+def stands_in(old: str, there: set[str]) -> bool:
+    """Whether at least half of the lines of a text, headings aside, are among others: they are what became of it."""
+    lines = lines_of(old)
     return 2 * len(lines & there) >= len(lines)
 
 
-def _lines(text: str) -> set[str]:
+def lines_of(text: str) -> set[str]:
+    """The lines of a text that say something; no headings."""
     return {line for line in map(str.strip, text.splitlines()) if line and not line.startswith("#")}

@@ -11,7 +11,7 @@ import pytest
 from memoryfield import Field
 from memoryfield.errors import PageConflictError, RefusedError
 from memoryfield.exporting import export_jsonl, export_markdown
-from memoryfield.importing import import_source
+from memoryfield.importing import import_source, importer, sameness
 from memoryfield.importing.naming import uuid_of
 from memoryfield.page import Page
 
@@ -484,3 +484,22 @@ def test_what_somebody_split_off_a_page_is_not_called_gone(tmp_path: Path) -> No
     assert len(parts) > 1
     again = bring(field, vault)
     assert (again.gone, [page.filename for page in again.kept]) == ([], ["steel.md"])
+
+
+def test_a_long_note_that_was_moved_is_gone_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    lines_of = sameness.lines_of
+
+    def counted(text: str) -> set[str]:
+        read.append(text)
+        return lines_of(text)
+
+    for module in (sameness, importer):
+        monkeypatch.setattr(module, "lines_of", counted)
+    vault, field = tmp_path / "here" / "vault", tmp_path / "field"
+    make_long(vault, list("ABCDEFGHIJ"))
+    parts = len(bring(field, vault).added)
+    moved = vault.rename(make(tmp_path / "there", {"x": ""}) / "vault")
+    make_long(moved, list("ABCDEFGHIZ"))
+    bring(field, moved)
+    assert parts < len(read) <= 2 * parts + 1
