@@ -152,6 +152,7 @@ class _Import:
             if field.is_as_created(page):
                 self._index = page
         existing = [entry.name for entry in self._container.entries()]
+        self._existing = frozenset(existing)
         self._names = naming.PageNames(existing)
         self._file_names = naming.FileNames(existing, self._digest)
 
@@ -177,7 +178,7 @@ class _Import:
             for note in notes:
                 note.tags += _folder_tags(note)
         self._places = {self._place, *self._places_before(uuids)}
-        links = Links(self._gathered, page_names, self._former(set(uuids)), self._copied)
+        links = Links(self._gathered, page_names, self._former(set(uuids)), self._existing, self._copied)
         made: list[list[_Made]] = []
         for number, note in enumerate(notes):
             uuid = uuids[number]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -117,16 +117,23 @@ class Links:
     """
 
     def __init__(
-        self, gathered: Gathered, page_names: list[str], former: Known, copied: Callable[[SourceFile], str | None]
+        self,
+        gathered: Gathered,
+        page_names: list[str],
+        former: Known,
+        existing: Container[str],
+        copied: Callable[[SourceFile], str | None],
     ) -> None:
         """Args:
         page_names: the page that each note becomes.
         former: notes that the source had before, whose pages are still there; a link leads to them if to no other.
+        existing: names of the files of the field, among them copies made before.
         copied: called with a file that a note links to; the name of its copy, or None if there is none.
         """
         self._notes = gathered.notes
         notes = gathered.notes
         self._known = (Known(notes, page_names, exactly=True), Known(notes, page_names), former)
+        self._existing = existing
         self._copied = copied
         self._files = gathered.files
         self._gathered = gathered
@@ -158,7 +165,7 @@ class Links:
         if found := self.file(target, folder):
             return self._copied(found)
         name = plain_name(target)
-        return name if f"]({name})" in self._before else None
+        return name if name in self._existing and f"]({name})" in self._before else None
 
     # rewriting
 

@@ -503,3 +503,11 @@ def test_a_long_note_that_was_moved_is_gone_through_once(tmp_path: Path, monkeyp
     make_long(moved, list("ABCDEFGHIZ"))
     bring(field, moved)
     assert parts < len(read) <= 2 * parts + 1
+
+
+@pytest.mark.parametrize("written", ["![](gone.png)", "[x](gone.pdf)", "[x](gone.md)", "![](deep/gone.png)"])
+def test_a_link_that_leads_nowhere_is_told_each_time(tmp_path: Path, written: str) -> None:
+    vault, field = make(tmp_path / "vault", {"a.md": f"A. {written}\n"}), tmp_path / "field"
+    first = left(bring(field, vault), "link")
+    assert [place for place, _ in first] == ["a.md"]
+    assert left(bring(field, vault), "link") == first
