@@ -134,6 +134,7 @@ _WORDS = {
     "date": "dates not understood",
     "key": "keys left out",
     "relation": "relations not linked",
+    "text": "texts that were not sound",
 }
 
 

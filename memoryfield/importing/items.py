@@ -14,7 +14,7 @@ class Left(NamedTuple):
     """Something of the source that is not in the field, or not as it was.
 
     `kind`: `note` or `line` (of JSON), not imported at all; `empty`, `duplicate`, `file`, `folder`, `link`,
-    `frontmatter`, `date`, `key`, `relation`. `place` is where in the source.
+    `frontmatter`, `date`, `key`, `relation`, `text`. `place` is where in the source.
     """
 
     kind: str

@@ -87,8 +87,7 @@ def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, 
         fault = f"begins like {error.encoding}, and is none at byte {error.start:,}; save it as UTF-8"
         gathered.leave("note", source.name, f"{fault}, and import it again")
         return
-    if b"\\ud" in raw or b"\\uD" in raw:
-        raw = b"\n".join(_without_lone_surrogates(line) for line in raw.split(b"\n"))
+    raw = _without_lone_surrogates(raw, source.name, gathered)
     for number, value in _values(raw):
         if isinstance(value, dict):
             yield number, value
@@ -131,14 +130,23 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _without_lone_surrogates(line: bytes) -> bytes:
-    """A line whose escapes name no halves of characters, which UTF-8 cannot hold."""
-    return re.sub(
-        rb"(\\\\)|(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2}",
-        lambda match: match[1] or match[2] or b"\\ufffd",
-        line,
-        flags=re.IGNORECASE,
-    )
+_SURROGATES = re.compile(
+    rb"(\\\\)|(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2}|\xed[\xa0-\xbf][\x80-\xbf]",
+    re.IGNORECASE,
+)
+
+
+def _without_lone_surrogates(raw: bytes, name: str, gathered: Gathered) -> bytes:
+    """Lines in which no halves of characters are, which UTF-8 cannot hold; where there were some, it is told."""
+    if b"\\ud" not in raw and b"\\uD" not in raw and b"\xed" not in raw:
+        return raw
+    lines = raw.split(b"\n")
+    for number, line in enumerate(lines):
+        lines[number] = _SURROGATES.sub(lambda match: match[1] or match[2] or b"\\ufffd", line)
+        count = sum(not (match[1] or match[2]) for match in _SURROGATES.finditer(line))
+        if count:
+            gathered.leave("text", f"{name}:{number + 1}", f"halves of characters, which became \ufffd: {count:,}")
+    return b"\n".join(lines)
 
 
 def _whole(raw: bytes) -> list[Any] | None:

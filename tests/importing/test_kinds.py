@@ -500,10 +500,14 @@ def test_halves_of_characters(tmp_path: Path) -> None:
         r'{"text": "A \ud83d\ude42 b \ud800 c \\ud800", "title": "T \uDC00", "tags": ["\ud9ff"], "k\udfff": "\udfff"}',
         r'{"type": "entity", "name": "\ud800x", "entityType": "\ud800", "observations": ["\ud800"]}',
     )
-    bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", lines[0]))
+    first = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", lines[0]))
     page = pages(tmp_path / "field")["t.md"]
     assert page.body == "\nA \U0001f642 b \ufffd c \\ud800\n"
     assert (page.title, page.frontmatter["tags"]) == ("T \ufffd", ["\ufffd"])
+    assert left(first, "text") == [("x.jsonl:1", "halves of characters, which became \ufffd: 5")]
+    raw = make(tmp_path, {"z.jsonl": b'{"text": "\\ud83d\\ude42"}\n{"text": "\xed\xa0\x80 z"}\n'}) / "z.jsonl"
+    assert [place for place, _ in left(bring(tmp_path / "other", raw), "text")] == ["z.jsonl:2"]
+    assert "\n\ufffd z\n" in [page.body for page in pages(tmp_path / "other").values()]
     imported = bring(tmp_path / "field", make_lines(tmp_path / "y.jsonl", lines[1]), kind="mcp-memory")
     assert [page.filename for page in imported.added] == ["x.md"]
 
