@@ -37,10 +37,15 @@ def kind_of(source: Path) -> str:
         return "claude"
     if name.endswith(NOTE_SUFFIXES):
         return "basic-memory" if _has_permalink(source) else "markdown"
-    if name.endswith(_JSON_SUFFIXES):
+    if is_json(source):
         return "mcp-memory" if _is_graph(source) else "jsonl"
     hint = "`memoryfield merge` takes archives." if name.endswith(".zip") else "Name its kind with --from."
     raise UsageError(f"{str(source)!r} is of no kind that can be told", hint=hint)
+
+
+def is_json(source: Path) -> bool:
+    """Whether a file is called as one of JSON is."""
+    return source.name.lower().endswith(_JSON_SUFFIXES)
 
 
 def _of_folder(folder: Path) -> str:

@@ -82,8 +82,7 @@ def import_source(
         if not given:
             work.check_new()
         work.plan(folders, progress)
-        if changes is not None:
-            imported.written = True
+        imported.written = changes is not None and bool(imported.added or imported.updated or imported.attachments)
     imported.left = sorted(gathered.left, key=lambda item: (item.kind, item.place))
     return imported
 
@@ -96,6 +95,11 @@ def _checked(field: Field, source: Path, kind: str) -> str:
         raise RefusedError(f"{str(source)!r} is the field itself", hint="Name what to import into it.")
     if kind and kind not in detect.KINDS:
         raise UsageError(f"{kind!r} is no kind of source", hint=f"There are {', '.join(detect.KINDS)}.")
+    if kind and kind not in detect.IN_FILES and detect.is_json(source) and source.is_file():
+        raise UsageError(
+            f"{str(source)!r} is a file of JSON, and no note of {kind}",
+            hint=f"It looks like {detect.kind_of(source)}: say so with --from, or leave that away.",
+        )
     kind = kind or detect.kind_of(source)
     if kind in detect.IN_FILES and source.is_dir():
         raise UsageError(f"{str(source)!r} is a folder; of {kind}, name the file")

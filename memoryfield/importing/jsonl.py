@@ -22,9 +22,10 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import names
 from ..exporting import line_of
@@ -92,7 +93,8 @@ def lines_of(source: Path, gathered: Gathered) -> Iterator[tuple[int, dict[str, 
         if isinstance(value, dict):
             yield number, value
             continue
-        gathered.leave("line", f"{source.name}:{number}", "is not JSON" if value is _BROKEN else "is no JSON object")
+        reason = value.reason if isinstance(value, _Broken) else "is no JSON object"
+        gathered.leave("line", f"{source.name}:{number}", reason)
 
 
 def _in_utf8(raw: bytes) -> bytes:
@@ -105,7 +107,10 @@ def _in_utf8(raw: bytes) -> bytes:
     return raw.removeprefix(codecs.BOM_UTF8) if encoding.startswith("utf-8") else raw.decode(encoding).encode("utf-8")
 
 
-_BROKEN = object()
+class _Broken(NamedTuple):
+    """A line that cannot be read, and why."""
+
+    reason: str
 
 
 def _values(raw: bytes) -> Iterator[tuple[int, Any]]:
@@ -118,8 +123,12 @@ def _values(raw: bytes) -> Iterator[tuple[int, Any]]:
         if line.strip():
             try:
                 yield number, json.loads(line, object_pairs_hook=_object)
-            except (ValueError, RecursionError):
-                yield number, _BROKEN
+            except (json.JSONDecodeError, UnicodeDecodeError):
+                yield number, _Broken("is not JSON")
+            except RecursionError:
+                yield number, _Broken("is nested too deeply")
+            except ValueError:
+                yield number, _Broken(f"has a number of more than {sys.get_int_max_str_digits():,} digits")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -656,3 +656,42 @@ def test_an_empty_text_does_not_hide_the_one_that_says_something(tmp_path: Path)
     bring(tmp_path / "field", source)
     (page,) = pages(tmp_path / "field").values()
     assert "only here" in page.body
+
+
+@pytest.mark.parametrize("kind", ["markdown", "claude", "basic-memory"])
+@pytest.mark.parametrize(
+    ("line", "name", "wanted"),
+    [
+        ({"text": "Mine.", "uuid": "3180f509-e6ba-598d-89d5-3e91cb3a12dc"}, "exp.jsonl", "jsonl"),
+        ({"text": "Mine."}, "EXP.JSON", "jsonl"),
+        ({"type": "entity", "name": "x", "entityType": "y", "observations": []}, "memory.json", "mcp-memory"),
+    ],
+)
+def test_a_file_of_json_is_no_note(tmp_path: Path, kind: str, line: object, name: str, wanted: str) -> None:
+    with pytest.raises(UsageError, match="is a file of JSON") as caught:
+        bring(tmp_path / "field", make_lines(tmp_path / name, line), kind=kind)
+    assert f"looks like {wanted}:" in caught.value.hint
+    assert list((tmp_path / "field").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ('{"text": "x", "n": ' + "9" * 5000 + "}", "has a number of more than 4,300 digits"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('{"text": "x"', "is not JSON"),
+        ("5", "is no JSON object"),
+    ],
+)
+def test_why_a_line_is_none(tmp_path: Path, raw: str, reason: str) -> None:
+    imported = bring(tmp_path / "field", make_lines(tmp_path / "x.jsonl", {"text": "Fine."}, raw))
+    assert left(imported, "line") == [("x.jsonl:2", reason)]
+
+
+def test_written_is_what_was_written(tmp_path: Path) -> None:
+    source = make_lines(tmp_path / "x.jsonl", "{}")
+    assert bring(tmp_path / "field", source).written is False
+    make_lines(source, {"text": "Fine."})
+    assert bring(tmp_path / "field", source, dry_run=True).written is False
+    assert bring(tmp_path / "field", source).written is True
+    assert bring(tmp_path / "field", source).written is False  # all of it was there
