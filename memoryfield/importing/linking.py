@@ -71,18 +71,23 @@ class Known:
             if self._fold is folded:
                 _add(self._titles, folded(title), number)
 
-    def page(self, target: str, folder: str) -> str | None:
-        """The page of the note that a target names for one in this folder: by path, name, title or alias."""
+    def page(self, target: str, folder: str, *, rooted: bool = False) -> str | None:
+        """The page of the note that a target names for one in this folder: by path, name, title or alias.
+
+        Args:
+            rooted: a path from the source's root comes before one from the folder, as in Obsidian's `[[links]]`.
+        """
+        rooted = rooted or target.startswith("/")
         whole = target.strip().removeprefix(_MEMORY_URL).strip("/")
         for wanted in dict.fromkeys((whole, stem_of(whole))):  # a name may end in .md itself
-            number = self._find(self._fold(wanted), folder) if wanted else None
+            number = self._find(self._fold(wanted), folder, rooted) if wanted else None
             if number is not None:
                 return self._names[number]
         return None
 
-    def _find(self, wanted: str, folder: str) -> int | None:
+    def _find(self, wanted: str, folder: str, rooted: bool) -> int | None:
         near = posixpath.normpath(posixpath.join(self._fold(folder), wanted))
-        for path in (near, wanted):
+        for path in (wanted, near) if rooted else (near, wanted):
             if path in self._paths:
                 return self._paths[path]
         if found := self._stems.get(wanted):
@@ -144,9 +149,9 @@ class Links:
 
     # finding
 
-    def page(self, target: str, folder: str) -> str | None:
+    def page(self, target: str, folder: str, *, rooted: bool = False) -> str | None:
         """The page that a target names for a note in this folder."""
-        found = (known.page(target, folder) for known in self._known)
+        found = (known.page(target, folder, rooted=rooted) for known in self._known)
         return next((page for page in found if page), None)
 
     def file(self, target: str, folder: str) -> SourceFile | None:
@@ -207,12 +212,12 @@ class Links:
         whole, _, shown = inner.replace("\\|", "|").partition("|")
         whole, shown = whole.strip(), shown.strip()
         target, fragment = whole, ""
-        page = self.page(whole, folder)
+        page = self.page(whole, folder, rooted=True)
         if page is None:
             target, _, fragment = whole.partition("#")
             if not target and fragment:
                 return self._within(note, fragment, shown)
-            page = self.page(target, folder) if target else None
+            page = self.page(target, folder, rooted=True) if target else None
         if page is not None:
             text = shown or " > ".join(filter(None, (target, *fragment.split("#"))))
             return f"[{text}]({page}{self._fragment(note, whole, fragment)})"

@@ -222,6 +222,21 @@ def test_of_several_notes_of_one_name_the_nearest_is_meant(tmp_path: Path) -> No
     assert found["deep-plan.md"].frontmatter["source"] == "vault/b/deep/Plan.md"
 
 
+def test_a_note_at_the_root_is_meant_before_one_beside_or_the_note_itself(tmp_path: Path) -> None:
+    links = "[[other]] [[Other#A]] [[./other]] [[d/other]] [x](other.md) [x](/other.md)"
+    notes = {"other.md": "Root.\n", "d/other.md": f"{links}\n", "d/note.md": f"{links}\n"}
+    bring(tmp_path / "field", make(tmp_path / "v", notes))
+    wanted = (
+        "[other](other.md) [Other > A](other.md#a) [./other](d-other.md) [d/other](d-other.md) [x](d-other.md) "
+        "[x](other.md)"
+    )
+    found = pages(tmp_path / "field")
+    assert (found["d-other.md"].body, found["note.md"].body) == (f"\n{wanted}\n", f"\n{wanted}\n")
+    (tmp_path / "v" / "other.md").unlink()
+    bring(tmp_path / "alone", tmp_path / "v")
+    assert pages(tmp_path / "alone")["other.md"].body.startswith("\n[other](other.md) ")
+
+
 def test_of_notes_that_differ_in_case_the_one_is_meant_that_is_written_so(tmp_path: Path) -> None:
     vault = make(
         tmp_path / "vault",
