@@ -219,6 +219,8 @@ class Links:
                 return self._within(note, fragment, shown)
             page = self.page(target, folder, rooted=True) if target else None
         if page is not None:
+            if embedded:
+                self._gathered.leave("link", note.path, f"![[{inner}]] becomes a link: no page shows another within it")
             text = shown or " > ".join(filter(None, (target, *fragment.split("#"))))
             return f"[{text}]({page}{self._fragment(note, whole, fragment)})"
         copy = self._copy(target, folder)
