@@ -142,14 +142,16 @@ def _tell(imported: Imported, dry_run: bool) -> None:
     """How much there was of everything, and what somebody should look at."""
     for note in imported.notes:
         say(f"note: {note}")
+    changed = imported.added or imported.updated or imported.kept or imported.conflicts or imported.attachments
+    most = _SHOWN if changed or imported.is_empty else 0  # where all is as it was, it was told before
     by_kind = Counter(item.kind for item in imported.left)
     for kind, count in by_kind.items():
         items = [item for item in imported.left if item.kind == kind]
-        shown = len(items) if kind in ("note", "line") else _SHOWN
-        say(f"{_WORDS.get(kind, kind)}: {count}")
+        shown = len(items) if kind in ("note", "line") else most
+        say(f"{_WORDS.get(kind, kind)}: {count}{'' if shown else '; --json lists them'}")
         for item in items[:shown]:
             say(f"  {item.place}: {item.reason}")
-        if len(items) > shown:
+        if 0 < shown < len(items):
             say(f"  and {len(items) - shown:,} more; --json lists them all")
     if imported.gone:
         say(f"no longer in the source, and kept: {plural(len(imported.gone), 'page')}")

@@ -53,7 +53,12 @@ def test_what_is_imported_is_printed_and_the_rest_said(place: Path) -> None:
     ]
     again = forked("import", "vault", "-f", "field", cwd=place)
     assert (again.code, again.out) == (0, "")
-    assert again.err.endswith("markdown: 0 new, 0 updated, 2 unchanged\n")
+    assert again.err.splitlines() == [
+        "links left as they are: 1; --json lists them",
+        "markdown: 0 new, 0 updated, 2 unchanged",
+    ]
+    make(place / "vault", {"new.md": "New.\n"})
+    assert "  Woks.md: [[Nowhere]]" in forked("import", "vault", "-f", "field", cwd=place).err
 
 
 def test_json_says_all_of_it(place: Path) -> None:
