@@ -114,6 +114,8 @@ def _with_broken(whole: list[str], broken: dict[int, list[str]]) -> tuple[list[s
 
 def closing(text: str) -> str:
     """What ends the last block of a text, if what stood behind it would belong to that: code, or a comment."""
+    if not any(opening in text for opening in ("```", "~~~", "<")):
+        return ""  # most texts need not be read
     last = next(reversed(_blocks(f"{text}\n\nx", {})), None)
     if last is None or last.content == "x":
         return ""

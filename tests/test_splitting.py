@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryfield.errors import RefusedError
-from memoryfield.outline import outline
+from memoryfield.outline import closing, outline
 from memoryfield.page import Page
 from memoryfield.splitting import Part, split_text
 from memoryfield.validation.links import links
@@ -328,3 +328,14 @@ def test_titles_that_leave_too_little_room_are_told() -> None:
 def plain(line: str) -> str:
     """A line without the part that a link's anchor was given."""
     return re.sub(r"\((?:woks[a-z0-9-]*\.md)?#", "(#", line)
+
+
+def test_a_text_without_code_is_not_read_for_what_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (closing("```\nx"), closing("~~~~\nx"), closing("a\n\n<!-- x"), closing("<pre>x")) == (
+        "```",
+        "~~~~",
+        "-->",
+        "</pre>",
+    )
+    monkeypatch.delattr("memoryfield.outline._blocks")
+    assert closing("# a\n" * 1000 + "`x` ~~y~~\n") == ""
