@@ -350,18 +350,26 @@ class Field:
         return next(free for free in names.alternatives(names.stem(name)) if free not in taken)
 
     def rewrite(self, name: str, before: Page, raw: bytes) -> Written:
-        """Store an edited page; `updated` changes only if the text did.
+        """Store an edited page; `updated` changes only if the text did, and what `write` would keep is kept.
 
         Raises:
-            PageConflictError: the stored page is no longer `before`.
+            PageConflictError: the stored page is no longer `before`, or the text has another uuid.
+            RefusedError: the text is empty.
         """
+        notes: list[str] = []
         with self.container.lock():
-            check_match(name, self._stored(name), before.sha256)
-            page = Page(name, raw)
+            stored = self._stored(name)
+            if stored is None or stored.raw != before.raw:
+                raise PageConflictError(f"{name} was changed by somebody else meanwhile")
             if raw != before.raw:
-                self.container.write(name, _refreshed(page))
+                given = Page(name, raw)
+                _check_uuid(given, stored)
+                page = _replacing(stored, given)
+                if page is not given:
+                    notes.append("the text had no frontmatter: that of the page was kept")
+                self.container.write(name, _refreshed(page, stored, notes))
             page = self._load(name)
-        return Written(page, False, tuple(_notes(page)), self.name)
+        return Written(page, False, (*notes, *_notes(page)), self.name)
 
     def split(self, wanted: str, *, if_match: str = "", dry_run: bool = False) -> "Split":
         """Cut a page that is over 8,192 bytes into pages within them, at its headings: all of it or nothing.
@@ -717,9 +725,13 @@ def _duplicate(similar: list[Similar]) -> DuplicateError:
     )
 
 
-def _refreshed(page: Page) -> bytes:
-    """The page's bytes with `updated` set to now, where it has frontmatter that can be edited."""
-    return with_keys(page, updated=now()) or page.raw
+def _refreshed(page: Page, stored: Page, notes: list[str]) -> bytes:
+    """The page's bytes with `updated` set to now and what the stored one is known by, where they can be set."""
+    lost = {key: value for key in ("uuid", "created") if (value := getattr(stored, key)) and not getattr(page, key)}
+    raw = with_keys(page, updated=now(), **lost)
+    if raw and lost:
+        notes.append(f"kept of the page, since the text had none: {', '.join(lost)}")
+    return raw or page.raw
 
 
 def _name_notes(name: str) -> Iterator[str]:

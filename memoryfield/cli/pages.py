@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from ..answers import Deleted, PageRead, Renamed, Written
-from ..errors import MemoryfieldError, PageConflictError, RefusedError, UsageError
+from ..errors import MemoryfieldError, RefusedError, UsageError
 from ..field import Field
 from ..page import Page
 from .common import AllowOption, FieldOption, JsonOption, agreed, command_group, open_field, print_json
@@ -289,11 +289,11 @@ def edit(
                 print_json(Written(before, False, (), opened.name, changed=False).to_dict())
             raise typer.Exit(1 if failed else 0)
         try:
+            if failed:
+                raise MemoryfieldError(f"the editor ended with {failed}; {before.filename} was left as it is")
             written = opened.rewrite(before.filename, before, raw)
-        except BaseException as error:
+        except BaseException:
             say(f"your text is kept in {path}")
-            if isinstance(error, PageConflictError):
-                raise PageConflictError(f"{before.filename} was changed by somebody else meanwhile") from None
             raise
         draft.unlink()
         _report(written, as_json)
