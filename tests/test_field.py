@@ -300,7 +300,7 @@ def test_a_page_without_a_name_is_named_after_its_title(field: Field, title: str
     page = field.write("", "Text.", title=title).page
     assert page.filename == name
     assert page.title == title.strip()
-    assert field.write("", f"---\nuuid: {UUID}\n---\n", title=title + " again").page.filename != name
+    assert field.write("", f"---\nuuid: {OTHER_UUID}\n---\n", title=title + " again").page.filename != name
 
 
 @pytest.mark.parametrize(
@@ -413,6 +413,15 @@ def test_a_text_that_carries_another_uuid_is_refused(
 
 
 # appending
+
+
+def test_a_new_page_with_the_uuid_of_another_is_refused(field: Field, root: Path) -> None:
+    before = tree(root)
+    with pytest.raises(PageConflictError, match=r"woks\.md"):
+        field.write("copy", STORED.replace(UUID, UUID.upper()))
+    assert tree(root) == before
+    field.write("other", f"See {UUID}.\n")
+    assert field.write("third", STORED.replace(UUID, "ffffffff-6d3c-4a0e-9a53-0f6f0c5f7a11")).created
 
 
 def test_appending_adds_after_an_empty_line_and_refreshes_updated_only(field: Field) -> None:
