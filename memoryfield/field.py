@@ -328,7 +328,7 @@ class Field:
             if stored is None and not raw.strip():
                 raise UsageError(f"{name} would have no text", hint="Give what it is to say; a title answers nothing.")
             if stored is not None and mode == "replace":
-                title = title or ("" if given.has_frontmatter else given.heading or "")
+                title, summary = _kept_words(stored, given, title, summary, notes)
                 given = _replacing(stored, given)
             elif mode == "append" and (stored is not None or section):
                 raw = appended(stored, given, section, notes)
@@ -413,7 +413,9 @@ class Field:
         return split_page(self, wanted, if_match=if_match, dry_run=dry_run)
 
     def rename(self, wanted: str, new: str, notes: list[str] | None = None) -> str:
-        """Give a page another name; its uuid stays. Its rows in every index follow, or `notes` tells why not.
+        """Give a page another name; its uuid stays, and its rows in every index follow.
+
+        `notes` tells of an index that could not, and which pages link to the old name.
 
         Raises:
             PageNameError: no legal name.
@@ -427,9 +429,11 @@ class Field:
             if new == old:
                 return old
             self.container.rename(old, new)
-        from .index.status import follow
+        from .index.status import follow_renames
 
-        self._tell(notes, [*_name_notes(new), *follow(self.container, "rename", old, new)])
+        news = follow_renames(self.container, {old: new})
+        if notes is not None:
+            notes += [*_name_notes(new), *news, *self.dead_links([old], old)]
         return old
 
     def _is_same_file(self, old: str, new: str) -> bool:
@@ -443,33 +447,43 @@ class Field:
         Raises:
             PageNotFoundError: there is none.
         """
-        with self.container.lock():
-            name = self.find(wanted)
-            self.container.delete(name)
-        from .index.status import follow
-
-        self._tell(notes, follow(self.container, "delete", name))
+        (name,) = self.delete_many([wanted], notes)
         return name
 
-    def dead_links(self, deleted: Collection[str]) -> list[str]:
-        """In plain words, which pages link to pages that were deleted; nothing where none does.
+    def delete_many(self, wanted: Iterable[str], notes: list[str] | None = None) -> Iterator[str]:
+        """Delete pages, each as its name is asked for; the indexes follow once, when the last is told, or one fails.
+
+        Raises:
+            PageNotFoundError: one is not there; those before it are deleted.
+        """
+        deleted: list[str] = []
+        try:
+            for one in wanted:
+                with self.container.lock():
+                    name = self.find(one)
+                    self.container.delete(name)
+                deleted.append(name)
+                yield name
+        finally:
+            if deleted:
+                from .index.status import follow_deletions
+
+                told = follow_deletions(self.container, deleted)
+                if notes is not None:
+                    notes += told
+
+    def dead_links(self, gone: Collection[str], called: str = "what was deleted") -> list[str]:
+        """In plain words, which pages link to pages that are gone; nothing where none does.
 
         It reads every page, once: 0.2 s for 10,000.
         """
         from .validation.links import links
 
-        found = [
-            page.filename for page in self._holding(deleted) if any(link.page in deleted for link in links(page.body))
-        ]
+        found = [page.filename for page in self._holding(gone) if any(link.page in gone for link in links(page.body))]
         if not found:
             return []
         more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
-        return [f"links to what was deleted are left in {', '.join(found[:_MOST_NAMED])}{more}"]
-
-    @staticmethod
-    def _tell(notes: list[str] | None, news: list[str]) -> None:
-        if notes is not None:
-            notes += news
+        return [f"links to {called} are left in {', '.join(found[:_MOST_NAMED])}{more}"]
 
     def _stored(self, name: str) -> Page | None:
         try:
@@ -714,6 +728,21 @@ def _name_for(page: Page, title: str) -> str:
     if not (title or page.frontmatter.get("title") or page.heading):
         raise UsageError("the page has neither a name nor a title", hint="Give a name, or --title.")
     return names.slug(title or page.title)
+
+
+def _kept_words(stored: Page, given: Page, title: str, summary: str, notes: list[str]) -> tuple[str, str]:
+    """The title and summary for a page that takes the place of another: what the text does not give, stays."""
+    if not given.has_frontmatter:  # it gets the stored one
+        return title or given.heading or "", summary
+    kept = {key: getattr(stored, key) for key in ("title", "summary") if stored.frontmatter.get(key)}
+    lost = {key: value for key, value in kept.items() if key not in given.frontmatter}
+    if title or given.heading:
+        lost.pop("title", None)
+    if summary:
+        lost.pop("summary", None)
+    if lost:
+        notes.append(f"kept of the page, since the text had none: {', '.join(lost)}")
+    return title or lost.get("title", ""), summary or lost.get("summary", "")
 
 
 def _replacing(stored: Page, given: Page) -> Page:

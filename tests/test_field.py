@@ -390,6 +390,17 @@ def test_replacing_keeps_what_a_broken_page_still_tells(field: Field) -> None:
     assert (page.uuid, page.created) == (UUID, OLD)
 
 
+def test_replacing_keeps_title_and_summary_unless_the_text_gives_others(field: Field) -> None:
+    field.write("woks", "Text.", mode="replace", summary="Carbon steel.")
+    written = field.write("woks", "---\ntags: [a]\n---\nText.\n", mode="replace")
+    assert (written.page.title, written.page.summary) == ("Carbon Steel Woks", "Carbon steel.")
+    assert written.notes == ("kept of the page, since the text had none: title, summary",)
+    page = field.write("woks", "---\ntags: [a]\nsummary: Iron.\n---\n# Heading\n", mode="replace").page
+    assert (page.title, page.summary) == ("Heading", "Iron.")
+    page = field.write("woks", "---\ntitle: Other\nsummary:\n---\nText.\n", mode="replace", title="Given").page
+    assert (page.title, page.summary) == ("Given", "")
+
+
 def test_replacing_a_page_that_has_no_uuid_takes_the_texts(field: Field) -> None:
     (field.location / "pans.md").write_text("No frontmatter.\n")
     assert field.write("pans", f"---\nuuid: {OTHER_UUID}\n---\n", mode="replace").page.uuid == OTHER_UUID

@@ -363,8 +363,8 @@ def _delete(opened: Field, names: list[str], as_json: bool) -> list[str]:
     deleted: list[str] = []
     notes: list[str] = []
     try:
-        for name in names:
-            deleted.append(opened.delete(name, notes))
+        for name in opened.delete_many(names, notes):
+            deleted.append(name)
             if not as_json:
                 print(escaped(name))
         return deleted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import apsw
 
@@ -116,24 +116,17 @@ def _synced(
             path.unlink()
 
 
-def follow(container: Container, change: Literal["rename", "delete"], name: str, new: str = "") -> list[str]:
-    """Let every index follow a page's new name or its deletion, whoever made it.
+def follow_deletions(container: Container, names: Sequence[str]) -> list[str]:
+    """Let every index follow the deletion of pages, whoever deleted them.
 
     Returns:
         Notes about those that could not: the next sync mends them.
     """
-    if change == "rename":
-        return follow_renames(container, {name: new})
-    return follow_deletions(container, [name])
-
-
-def follow_deletions(container: Container, names: Sequence[str]) -> list[str]:
-    """Likewise for many deletions at once."""
     return _in_each_index(container, lambda store: store.remove(names))
 
 
 def follow_renames(container: Container, renames: Mapping[str, str]) -> list[str]:
-    """Likewise for many new names at once; no page had one of them before."""
+    """Likewise for new names; no page had one of them before."""
 
     def rename(store: IndexStore) -> None:
         for old, new in renames.items():

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memoryfield import Page
+from memoryfield import Field, Page
+from memoryfield.errors import PageNotFoundError
+from memoryfield.index.store import IndexStore
 
 from .support import ABOUT, INDEX, PANS, WOKS, contents, forked, make_kitchen, write_page
 
@@ -621,6 +623,15 @@ def test_a_renaming_that_cannot_be_is_refused(kitchen: Path, old: str, new: str,
     assert contents(kitchen) == before
 
 
+def test_pages_that_link_to_the_old_name_are_told(kitchen: Path) -> None:
+    (kitchen / "care.md").write_text("See [woks](woks.md).\n", encoding="utf-8")
+    run = forked("rename", "woks", "steel", "--json", cwd=kitchen)
+    assert run.code == 0
+    assert run.json["notes"] == ["links to woks.md are left in care.md"]
+    assert "note: links to woks.md are left in care.md" in run.err
+    assert forked("rename", "pans", "iron", cwd=kitchen).err == ""
+
+
 def test_a_page_with_an_illegal_name_can_be_renamed(kitchen: Path) -> None:
     write_page(kitchen, "My Notes.MD", "# Mine\n")
     assert forked("rename", "My Notes.MD", "my-notes", cwd=kitchen).code == 0
@@ -655,6 +666,23 @@ def test_pages_that_link_to_a_deleted_one_are_told(kitchen: Path) -> None:
     assert "links" not in run.err
     run = forked("delete", "--yes", "index", cwd=kitchen)
     assert "left in x0.md, x1.md, x2.md, x3.md, x4.md and 1 more\n" in run.err
+
+
+def test_the_indexes_follow_many_deletions_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    field = Field.open(make_kitchen(tmp_path / "kitchen", embedded=True))
+    asked: list[list[str]] = []
+
+    def counted(store: IndexStore, names: list[str]) -> None:
+        asked.append(names)
+        remove(store, names)
+
+    remove = IndexStore.remove
+    monkeypatch.setattr(IndexStore, "remove", counted)
+    with pytest.raises(PageNotFoundError):
+        list(field.delete_many(["woks", "pans", "none", "index"]))
+    assert asked == [["woks.md", "pans.md"]]
+    assert [index.gone for index in field.indexes()] == [0]
+    assert [entry.name for entry in field.entries()] == ["index.md"]
 
 
 def test_nothing_is_deleted_unasked(kitchen: Path) -> None:

@@ -23,7 +23,7 @@ from memoryfield.containers.directory import DirectoryContainer
 from memoryfield.embedders import DEFAULT_MODEL
 from memoryfield.errors import EmbedderUnavailableError, IndexFileError, ReadOnlyError, UnknownModelError
 from memoryfield.index.files import discard_index, index_files, open_index
-from memoryfield.index.status import IndexStatus, follow, index_status, sync_index
+from memoryfield.index.status import IndexStatus, follow_deletions, follow_renames, index_status, sync_index
 from memoryfield.index.sync import MAX_INDEXED, SyncReport
 
 from ..doubles.ollama_server import OllamaServer, hashed_vectors
@@ -130,7 +130,7 @@ def test_a_strange_file_name_hides_no_index(name: str, folder: Path, embedded: C
     assert index_files(embedded)[NOMIC] == NAME
     assert any(status.model == NOMIC and status.embedded == 30 for status in index_status(embedded))
     (folder / "29.md").unlink()
-    follow(embedded, "delete", "29.md")
+    follow_deletions(embedded, ["29.md"])
     assert len(rows(folder / NAME)) == 29
 
 
@@ -139,7 +139,7 @@ def test_an_index_that_is_not_there_is_not_made_by_looking(folder: Path, field: 
     with pytest.raises(IndexFileError, match="no index"):
         open_index(field, NOMIC, 768)
     assert index_status(field) == []
-    follow(field, "delete", "00.md")
+    follow_deletions(field, ["00.md"])
     discard_index(field, NOMIC)
     assert sorted(folder.iterdir()) == before
 
@@ -291,8 +291,8 @@ def test_a_damaged_index_is_said_and_left_alone_by_looking(folder: Path, embedde
     status = status_of(embedded)
     assert NAME in status.problem
     assert (status.embedded, status.bytes) == (0, len(content))
-    follow(embedded, "delete", "00.md")
-    follow(embedded, "rename", "01.md", "x.md")
+    follow_deletions(embedded, ["00.md"])
+    follow_renames(embedded, {"01.md": "x.md"})
     assert (folder / NAME).read_bytes() == content
 
 
@@ -342,7 +342,7 @@ def test_discarding_takes_the_journal_along(folder: Path, embedded: Container) -
 def test_a_deleted_page_leaves_the_index_words_included(folder: Path, embedded: Container) -> None:
     assert b"xobodum" in (folder / NAME).read_bytes()
     (folder / "29.md").unlink()
-    follow(embedded, "delete", "29.md")
+    follow_deletions(embedded, ["29.md"])
     assert "29.md" not in rows(folder / NAME)
     assert len(rows(folder / NAME)) == 29
     assert b"xobodum" not in (folder / NAME).read_bytes()
@@ -355,14 +355,14 @@ def test_a_deleted_page_leaves_every_index(folder: Path, embedded: Container, in
         (folder / name).write_bytes(index)
     (folder / f"{DEFAULT_MODEL}.sqlite3").write_bytes(b"damaged")
     (folder / "29.md").unlink()
-    follow(embedded, "delete", "29.md")
+    follow_deletions(embedded, ["29.md"])
     assert [len(rows(folder / name)) for name in names] == [29, 29]
     assert (folder / f"{DEFAULT_MODEL}.sqlite3").read_bytes() == b"damaged"
 
 
 def test_a_renamed_page_keeps_its_vector(folder: Path, embedded: Container, ollama: OllamaServer) -> None:
     (folder / "29.md").rename(folder / "z.md")
-    follow(embedded, "rename", "29.md", "z.md")
+    follow_renames(embedded, {"29.md": "z.md"})
     assert rows(folder / NAME)[-1] == "z.md"
     assert status_of(embedded).is_complete
     assert sync_index(embedded, NOMIC).unchanged == 30
@@ -383,7 +383,7 @@ def test_a_deleted_page_leaves_the_index_of_another_tool_too(name: str, folder: 
     (folder / NAME).rename(folder / name)
     assert b"Page 29" in (folder / name).read_bytes()
     (folder / "29.md").unlink()
-    follow(embedded, "delete", "29.md")
+    follow_deletions(embedded, ["29.md"])
     assert "29.md" not in rows(folder / name)
     assert len(rows(folder / name)) == 29
     assert b"Page 29" not in (folder / name).read_bytes()
@@ -394,7 +394,7 @@ def test_a_renamed_page_keeps_its_vector_in_the_index_of_another_tool_too(
 ) -> None:
     only_pages(folder / NAME)
     (folder / "29.md").rename(folder / "z.md")
-    follow(embedded, "rename", "29.md", "z.md")
+    follow_renames(embedded, {"29.md": "z.md"})
     assert sync_index(embedded, NOMIC).embedded == 0
     assert rows(folder / NAME)[-1] == "z.md"
     assert ollama.embedded == []
