@@ -9,6 +9,7 @@ from .errors import RefusedError, SectionNotFoundError
 from .page import Page
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_ITEM = re.compile(rb"(?:([-*+])|\d{1,9}([.)]))[ \t]+\S")
 _LINE_END = re.compile(r"\r\n?|\n")
 _MAY_NEVER_END = (b"```", b"~~~", b"<!", b"<?", b"<pre", b"<script", b"<style", b"<textarea")
 _GATHERED = ("tags", "source")
@@ -27,13 +28,20 @@ def appended(stored: Page | None, given: Page, section: str, notes: list[str]) -
 
     Raises:
         SectionNotFoundError: there is no such section, or there are several.
-        RefusedError: the page is not UTF-8, or the text would take in what stands behind it.
+        RefusedError: the page or the text is not UTF-8, or the text would take in what stands behind it.
     """
+    if stored and stored.is_utf8 and not given.is_utf8:
+        raise RefusedError(
+            f"the text is not UTF-8, and {stored.filename} is: nothing could read the rest of it any more",
+            hint="Convert the text to UTF-8.",
+        )
     is_broken = given.has_frontmatter and not given.frontmatter_is_valid
     if is_broken:
         notes.append("the text's frontmatter is broken: it was added as it is, with the text")
     above = b"" if is_broken else given.head
     page, added = stored or Page(given.filename, above), given.raw[len(above) :]
+    if b"\n" in page.raw:
+        added = re.sub(rb"\r?\n", _newline(page), added)
     end = _end_of(page, section) if section else None
     if not added.strip():
         return page.raw
@@ -66,11 +74,29 @@ def _inserted(page: Page, added: bytes, end: int | None, notes: list[str]) -> by
 
 
 def joined(stored: bytes, added: bytes, newline: bytes) -> bytes:
-    """The stored bytes, an empty line, the added ones."""
+    """The stored bytes, an empty line, the added ones; between items of one list, no empty line."""
     if not stored:
         return added
+    if (mark := _last_item(stored)) and mark == _item_mark(added):
+        return stored + (b"" if stored.endswith(b"\n") else newline) + added
     gap = b"" if stored.endswith(newline * 2) else newline if stored.endswith(b"\n") else newline * 2
     return stored + gap + added
+
+
+def _item_mark(line: bytes) -> bytes:
+    """What makes a line an item of its kind of list, as `-` or the dot behind a number; nothing where it is none."""
+    item = _ITEM.match(line)
+    return item[item.lastindex or 0] if item else b""
+
+
+def _last_item(text: bytes) -> bytes:
+    """The mark of the item with which a text ends, with indented lines below it or not; nothing where none does."""
+    for line in reversed(text.splitlines()):
+        if not line.startswith((b" ", b"\t")):
+            return _item_mark(line)
+        if not line.strip():
+            break
+    return b""
 
 
 def _newline(page: Page) -> bytes:
@@ -138,11 +164,11 @@ def gathered(stored: Page, given: Page, notes: list[str]) -> dict[str, str | lis
         had = stored.frontmatter.get(key)
         if value in (had, None, "", []):
             continue
-        before, more = _texts(had), _texts(value)
+        before, more = _texts(had, key), _texts(value, key)
         if key not in _GATHERED or before is None or more is None:
             left_out.append(key)
         elif new := [text for text in more if text not in before]:
-            values[key] = [*before, *new] if before else value
+            values[key] = [*before, *new] if before or len(new) > 1 else value
     if values:
         notes.append(f"the text's {' and '.join(values)} went to the page's own")
     if left_out:
@@ -150,7 +176,12 @@ def gathered(stored: Page, given: Page, notes: list[str]) -> dict[str, str | lis
     return values
 
 
-def _texts(value: Any) -> list[str] | None:
-    """The texts of a key that holds one, a list of them, or nothing; None where it holds anything else."""
+def _texts(value: Any, key: str) -> list[str] | None:
+    """The texts of a key that holds one, a list of them, or nothing; None where it holds anything else.
+
+    Tags may be one text, with commas between them.
+    """
+    if key == "tags" and isinstance(value, str):
+        value = [tag for part in value.split(",") if (tag := part.strip())]
     texts = [] if value in (None, "") else value if isinstance(value, list) else [value]
     return texts if all(isinstance(text, str) for text in texts) else None

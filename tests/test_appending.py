@@ -64,7 +64,7 @@ def test_each_comes_behind_the_one_before_and_updated_is_fresh(field: Field) -> 
     for number in range(3):
         append(field, f"- {number}", "Details")
     page = field.read("woks")
-    assert "Deep.\n\n- 0\n\n- 1\n\n- 2\n\n\n## Care" in page.body
+    assert "Deep.\n\n- 0\n- 1\n- 2\n\n\n## Care" in page.body
     assert (page.created, page.uuid[:8]) == ("2026-01-02T03:04:05Z", "0b8e9a3e")
     assert page.updated > page.created
 
@@ -88,7 +88,7 @@ def test_it_is_made_where_it_is_given_as_a_heading(field: Field) -> None:
     assert written.page.body.endswith(TEXT + "\n\n## Decisions\n\n- We oil it.\n")
     assert written.notes == ("woks.md had no section '## Decisions': it was made",)
     again = field.write("woks", "- And dry it.\n", mode="append", section="## Decisions")
-    assert again.page.body.endswith("## Decisions\n\n- We oil it.\n\n- And dry it.\n")
+    assert again.page.body.endswith("## Decisions\n\n- We oil it.\n- And dry it.\n")
     assert again.notes == ()
 
 
@@ -192,3 +192,48 @@ def test_what_is_not_utf8_has_no_sections(field: Field) -> None:
     with pytest.raises(RefusedError, match="not UTF-8"):
         append(field, "text", "Log")
     assert Page("", (field.location / "woks.md").read_bytes()).raw == raw
+
+
+@pytest.mark.parametrize(
+    ("stored", "added", "expected"),
+    [
+        ("- one\n- two", "- three\n", "- one\n- two\n- three\n"),
+        ("- one\n- two\n", "- three", "- one\n- two\n- three"),
+        ("- one\n- two\r\n", "- three\n", "- one\n- two\r\n- three\r\n"),
+        ("1. one\n   more\n", "2. two\n", "1. one\n   more\n2. two\n"),
+        ("* one\n  - inner\n", "* two\n", "* one\n  - inner\n* two\n"),
+        ("- one\n", "1. two\n", "- one\n\n1. two\n"),
+        ("- one\n", "* two\n", "- one\n\n* two\n"),
+        ("- one\n", "-two\n", "- one\n\n-two\n"),
+        ("- one\n\n", "- two\n", "- one\n\n- two\n"),
+        ("- one\n\nText.\n", "- two\n", "- one\n\nText.\n\n- two\n"),
+    ],
+)
+def test_an_item_joins_the_list_that_it_is_added_to(tmp_path: Path, stored: str, added: str, expected: str) -> None:
+    (tmp_path / "woks.md").write_bytes(stored.encode())
+    page = Field.open(tmp_path).write("woks", added, mode="append").page
+    assert page.raw.endswith(b"\n" + expected.encode())
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [(b"\r\n", b"\n"), (b"\n", b"\r\n")])
+def test_what_is_added_has_the_line_ends_of_the_page(tmp_path: Path, theirs: bytes, ours: bytes) -> None:
+    (tmp_path / "woks.md").write_bytes(b"One." + theirs)
+    page = Field.open(tmp_path).write("woks", b"Two." + ours + b"Three." + ours, mode="append").page
+    assert page.raw.endswith(theirs.join([b"One.", b"", b"Two.", b"Three.", b""]))
+
+
+def test_a_text_that_is_not_utf8_does_not_spoil_a_page(field: Field) -> None:
+    before = field.read("woks").raw
+    with pytest.raises(RefusedError, match="not UTF-8") as caught:
+        field.write("woks", b"caf\xe9\n", mode="append")
+    assert caught.value.exit_code == 3
+    assert field.read("woks").raw == before
+
+
+@pytest.mark.parametrize(
+    ("had", "given", "got"), [("a, b", "c", "a b c"), ("a, b", "b", "a, b"), ("a", "b, c", "a b c")]
+)
+def test_tags_with_commas_between_are_several(tmp_path: Path, had: str, given: str, got: str) -> None:
+    (tmp_path / "woks.md").write_text(f"---\ntags: {had}\n---\nOne.\n")
+    page = Field.open(tmp_path).write("woks", f"---\ntags: {given}\n---\nTwo.\n", mode="append").page
+    assert page.frontmatter["tags"] == (got if "," in got else got.split())

@@ -453,7 +453,6 @@ def test_appending_adds_after_an_empty_line_and_refreshes_updated_only(field: Fi
         (b"caf\xe9\n", b"caf\xe9\n", b"caf\xe9\n\ncaf\xe9\n"),
         (b"---\ntitle: not closed\n", b"More.\n", b"---\ntitle: not closed\n\nMore.\n"),
         (b"One.\n", b"+++\na = 1\n+++\nMore.\n", b"One.\n\n+++\na = 1\n+++\nMore.\n"),
-        (b"One.\n", b"---\na: b\n---\ncaf\xe9\n", b"One.\n\n---\na: b\n---\ncaf\xe9\n"),
     ],
 )
 def test_appending_keeps_every_byte_that_was_there(field: Field, stored: bytes, added: bytes, expected: bytes) -> None:
