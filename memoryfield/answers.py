@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .dates import second_of
 from .errors import MemoryfieldError, PageNotFoundError, SectionNotFoundError, reason_of
 from .page import Page
 from .sections import Section, sections
+
+if TYPE_CHECKING:
+    from .repository import Prepared
 
 SCHEMA = 1
 """The version of every JSON object's shape. Keys are only ever added, so it changes when one must go."""
@@ -16,6 +19,23 @@ SCHEMA = 1
 def answer(facts: dict[str, Any]) -> dict[str, Any]:
     """A JSON object as the command line, and every server, sends it: its shape's version first."""
     return {"schema": SCHEMA, **facts}
+
+
+class Created(NamedTuple):
+    """What `create` did: the pages that were written, none in a field that was there, and what git got."""
+
+    field: str
+    title: str
+    pages: list[str]
+    git: Prepared | None
+
+    @property
+    def is_new(self) -> bool:
+        return bool(self.pages)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {**self._asdict(), "git": self.git and self.git.to_dict()}
 
 
 class Similar(NamedTuple):

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from . import names
-from .answers import PageList, PageRead, PagesRead, Similar, Written, listed
+from .answers import Created, PageList, PageRead, PagesRead, Similar, Written, listed
 from .appending import appended, gathered
 from .containers import DEFAULT_LIMITS, Container, Entry, Limits, open_container
 from .errors import (
@@ -66,6 +66,9 @@ class Field:
     ```
     """
 
+    made: Created | None = None
+    """What `create` did."""
+
     def __init__(self, container: Container) -> None:
         self.container = container
 
@@ -86,10 +89,12 @@ class Field:
 
         Args:
             git: make a repository of it, with a .gitignore and a .gitattributes. Within another repository
-                it gets the files alone; the folder may hold an empty one.
+                it gets the files alone; the folder may hold an empty one. A field that is there already
+                gets what it lacks of these, and is left as it is.
 
         Raises:
             NotEmptyError: the folder holds something already.
+            RefusedError: its .git is a link to nothing.
             UsageError: there is no git; nothing is made.
         """
         path = Path(location)
@@ -98,16 +103,23 @@ class Field:
 
             inside = repository.enclosing(path)
         if path.is_dir() and any(not (git and item.name == repository.FOLDER) for item in path.iterdir()):
-            kind = "is a memoryfield already" if _holds_page(path) else "holds other files"
-            raise NotEmptyError(f"{str(location)!r} {kind}", hint="Choose a new or an empty folder.")
+            is_field = _holds_page(path)
+            if is_field and git and not (title or summary):
+                field = cls.open(path)
+                page = field._stored(INDEX_PAGE)
+                done = repository.prepare(path, inside)
+                field.made = Created(field.name, page.title if page else field.name, [], done)
+                return field
+            kind = "is a memoryfield already" if is_field else "holds other files"
+            other = ", or leave --title and --summary out" if is_field and git else ""
+            raise NotEmptyError(f"{str(location)!r} {kind}", hint=f"Choose a new or an empty folder{other}.")
         if path.exists() and not path.is_dir():
             raise NotEmptyError(f"{str(location)!r} is a file", hint="Choose a new or an empty folder.")
         path.mkdir(parents=True, exist_ok=True)
         field = cls.open(path)
         title = " ".join(title.split()) or path.resolve().name
         field.write(INDEX_PAGE, _introduction(title, summary), title=title, summary=summary)
-        if git:
-            repository.prepare(path, inside)
+        field.made = Created(field.name, title, [INDEX_PAGE], repository.prepare(path, inside) if git else None)
         return field
 
     def is_as_created(self, page: Page) -> bool:

@@ -6,8 +6,9 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from .errors import MemoryfieldError, UsageError
+from .errors import MemoryfieldError, RefusedError, UsageError
 
 FOLDER = ".git"
 IGNORE = """\
@@ -28,12 +29,36 @@ ATTRIBUTES = """\
 FILES = {".gitignore": IGNORE, ".gitattributes": ATTRIBUTES}
 
 
+class Prepared(NamedTuple):
+    """What was done: whether a repository was made, and which of the files were; `kept` ones were there."""
+
+    is_new: bool
+    written: list[str]
+    kept: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {"repository": "new" if self.is_new else "already there", "written": self.written, "kept": self.kept}
+
+    def __str__(self) -> str:
+        files = " and ".join(self.written)
+        if self.is_new:
+            told = f"a git repository{files and f', with {files}'}; nothing is committed yet"
+        else:
+            told = f"it lies in a git repository already{files and f', and got {files}'}"
+        return f"{told}; left as it was: {' and '.join(self.kept)}" if self.kept else told
+
+
 def enclosing(folder: Path) -> Path | None:
     """The repository that a folder lies in, or would lie in; None: there is none.
 
     Raises:
         UsageError: there is no git.
+        RefusedError: the folder has a .git that is a link to nothing.
     """
+    own = folder / FOLDER
+    if own.is_symlink() and not own.exists():
+        raise RefusedError(f"{str(own)!r} is a link that leads nowhere", hint="Mend it, or delete it.")
     place = folder.absolute()
     while not place.is_dir():
         place = place.parent
@@ -41,14 +66,20 @@ def enclosing(folder: Path) -> Path | None:
     return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
 
 
-def prepare(folder: Path, inside: Path | None) -> list[str]:
-    """Put the two files into a field, and make a repository of it unless it lies in one; the files' names.
+def prepare(folder: Path, inside: Path | None) -> Prepared:
+    """Put the two files into a field where they are missing, and make a repository of it unless it lies in one.
 
     Raises:
         MemoryfieldError: git does not make one; the field and the files are there.
     """
+    prepared = Prepared(inside is None, [], [])
     for name, text in FILES.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        try:
+            with (folder / name).open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            prepared.written.append(name)
+        except FileExistsError:
+            prepared.kept.append(name)
     if inside is None:
         done = _git(folder, "init", "--quiet")
         if done.returncode:
@@ -56,7 +87,7 @@ def prepare(folder: Path, inside: Path | None) -> list[str]:
             raise MemoryfieldError(
                 f"{str(folder)!r} is a field now, but no repository: {reason}", hint="`git init` in it makes one."
             )
-    return list(FILES)
+    return prepared
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

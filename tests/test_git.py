@@ -83,6 +83,36 @@ def test_an_empty_clone_becomes_a_field(tmp_path: Path) -> None:
     assert (tmp_path / "notes" / ".gitignore").exists()
 
 
+def test_a_field_that_is_there_gets_what_it_lacks(tmp_path: Path) -> None:
+    forked("create", "notes", cwd=tmp_path)
+    before = contents(tmp_path / "notes")
+    (tmp_path / "notes" / ".gitignore").write_text("mine\n", encoding="utf-8")
+    assert forked("create", "notes", "--git", "--title", "Other", cwd=tmp_path).code == 3
+    run = forked("create", "notes", "--git", cwd=tmp_path)
+    assert (run.code, run.out) == (0, "notes: the field was there already\n")
+    assert "a git repository, with .gitattributes;" in run.err
+    assert "left as it was: .gitignore" in run.err
+    assert (tmp_path / "notes" / ".git").is_dir()
+    assert (tmp_path / "notes" / ".gitignore").read_text(encoding="utf-8") == "mine\n"
+    assert (tmp_path / "notes" / "index.md").read_bytes() == before["index.md"]
+    again = forked("create", "notes", "--git", "--json", cwd=tmp_path).json
+    kept = [".gitignore", ".gitattributes"]
+    assert again["git"] == {"repository": "already there", "written": [], "kept": kept}
+    assert again["pages"] == []
+    assert forked("create", "other", "--git", "--json", cwd=tmp_path).json["git"]["written"] == kept
+    assert forked("create", "third", "--json", cwd=tmp_path).json["git"] is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links are POSIX")
+def test_a_repository_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / ".git").symlink_to("gone")
+    run = forked("create", "notes", "--git", cwd=tmp_path)
+    assert run.code == 3
+    assert "leads nowhere" in run.err
+    assert [item.name for item in (tmp_path / "notes").iterdir()] == [".git"]
+
+
 def test_a_hook_that_calls_us_is_not_mistaken_for_the_place(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "other")
     run = memoryfield("create", "notes", "--git", cwd=tmp_path, env={"GIT_DIR": str(tmp_path / "other" / ".git")})

@@ -27,7 +27,7 @@ def create(
 ) -> None:
     """Make a new field: a folder with an index.md that introduces it.
 
-    A folder that holds anything is refused, untouched.
+    A folder that holds anything is refused, untouched; with --git, a field gets what git needs.
 
     \b
     Example:
@@ -35,24 +35,16 @@ def create(
       $ memoryfield create shared --git
     """
     with Field.create(path, title=title, summary=summary, git=git) as field:
-        page = field.read("index.md")
+        made = field.made
+        assert made
         if as_json:
-            print_json({"field": field.name, "path": str(path), "title": page.title, "pages": ["index.md"]})
-        else:
-            print(f"{escaped(str(path))}: a new field, with index.md")
-            if git:
-                say(_told_of_git(path))
+            print_json({**made.to_dict(), "path": str(path)})
+            return
+        print(f"{escaped(str(path))}: {'a new field, with index.md' if made.is_new else 'the field was there already'}")
+        if made.git:
+            say(str(made.git))
+        if made.is_new:
             say(f'next: memoryfield write -f {shlex.quote(str(path))} --title "…"')
-
-
-def _told_of_git(path: Path) -> str:
-    """What became of --git."""
-    from ..repository import FILES, FOLDER
-
-    files = " and ".join(FILES)
-    if (path / FOLDER).exists():
-        return f"a git repository, with {files}; nothing is committed yet"
-    return f"it lies in a git repository already, and got {files}"
 
 
 @app.command(cls=PlainCommand)

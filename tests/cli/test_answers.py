@@ -85,6 +85,7 @@ def _editor(folder: Path) -> str:
 
 CALLS: list[tuple[int, list[str]]] = [
     (0, ["create", "new", "--title", "New"]),
+    (0, ["create", "with-git", "--git"]),
     (0, ["write", "-f", "new", "page"]),
     (0, ["edit", "-f", "new", "page"]),
     (0, ["rename", "-f", "new", "page", "other"]),
@@ -349,10 +350,11 @@ def test_what_was_deleted_before_one_could_not_be_is_told(tmp_path: Path) -> Non
     """The second is deleted by somebody else while the first is."""
     kitchen = make_kitchen(tmp_path / "kitchen")
     code = (
-        "from memoryfield import Field; from memoryfield.cli.main import main; delete = Field.delete\n"
-        "def slow(self, name, notes=None):\n"
-        "    found = delete(self, name, notes); (self.location / 'woks.md').unlink(); return found\n"
-        "Field.delete = slow; import sys; sys.argv = 'memoryfield delete pans woks --yes --json'.split(); main()"
+        "from memoryfield.containers.directory import DirectoryContainer as Folder\n"
+        "from memoryfield.cli.main import main; delete = Folder.delete\n"
+        "def slow(self, name):\n"
+        "    delete(self, name); (self.location / 'woks.md').unlink()\n"
+        "Folder.delete = slow; import sys; sys.argv = 'memoryfield delete pans woks --yes --json'.split(); main()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=kitchen, capture_output=True, check=False)
     assert done.returncode == 1
