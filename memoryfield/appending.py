@@ -8,7 +8,7 @@ from typing import Any
 from .errors import RefusedError, SectionNotFoundError
 from .page import Page
 
-_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(?!#+\s*$)(\S[^\r\n]*)")
 _ITEM = re.compile(rb"(?:([-*+])|\d{1,9}([.)]))[ \t]+\S")
 _LINE_END = re.compile(r"\r\n?|\n")
 _MAY_NEVER_END = (b"```", b"~~~", b"<!", b"<?", b"<pre", b"<script", b"<style", b"<textarea")
@@ -116,7 +116,9 @@ def _end_of(page: Page, wanted: str) -> int | None:
     try:
         return _end_of_line(page, find_section(page, text).end)
     except SectionNotFoundError as error:
-        if not heading:
+        if re.search(r"\A#|[\r\n]", wanted.strip()):
+            error.hint = "A heading that can be made is one to six #, a space and a text on one line, as in '## Log'."
+        elif not heading:
             error.hint = f"{error.hint} Given as '## {wanted.strip()}', a section is made where there is none."
         raise
 

@@ -237,3 +237,13 @@ def test_tags_with_commas_between_are_several(tmp_path: Path, had: str, given: s
     (tmp_path / "woks.md").write_text(f"---\ntags: {had}\n---\nOne.\n")
     page = Field.open(tmp_path).write("woks", f"---\ntags: {given}\n---\nTwo.\n", mode="append").page
     assert page.frontmatter["tags"] == (got if "," in got else got.split())
+
+
+@pytest.mark.parametrize("section", ["##", "## ##", "####### Seven", "## Two\nlines", "## Two\rlines", "Two\nlines"])
+def test_what_cannot_be_a_heading_is_refused_and_said_what_one_is(field: Field, section: str) -> None:
+    before = field.read("woks").raw
+    with pytest.raises(SectionNotFoundError) as caught:
+        append(field, "- two", section)
+    assert "one to six #" in str(caught.value)
+    assert "Given as" not in str(caught.value)
+    assert field.read("woks").raw == before

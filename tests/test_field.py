@@ -673,6 +673,15 @@ def test_the_closest_names_are_suggested(field: Field) -> None:
     assert "carbon-fibre.md" in str(caught.value)
 
 
+def test_names_in_which_the_word_stands_come_before_lookalikes(field: Field) -> None:
+    for name in ("how-do-i-recognise-a-swarm-mood", "warm", "swarms"):
+        field.write(name, "Text.")
+    with pytest.raises(PageNotFoundError) as caught:
+        field.read("swarm")
+    assert caught.value.suggestions[0] == "how-do-i-recognise-a-swarm-mood.md"
+    assert set(caught.value.suggestions[1:]) == {"warm.md", "swarms.md"}
+
+
 def test_a_uuid_that_begins_like_several_is_refused_and_names_them(field: Field) -> None:
     (field.location / "pans.md").write_text(f"---\nuuid: {OTHER_UUID}\n---\n")
     with pytest.raises(UsageError, match=r"pans\.md.*woks\.md") as caught:
