@@ -335,8 +335,6 @@ class Field:
             given = Page(name, raw)
             keys: dict[str, str | list[str]] = {}
             _check_uuid(given, stored)
-            if stored is None and given.uuid:
-                self._check_new_uuid(given)
             if stored is None and not raw.strip():
                 raise UsageError(f"{name} would have no text", hint="Give what it is to say; a title answers nothing.")
             if stored is not None and mode == "replace":
@@ -349,6 +347,8 @@ class Field:
             similar += nearness.look_again() if nearness else []
             if similar and stored is None and duplicates == "refuse":
                 raise _duplicate(similar)
+            if stored is None and given.uuid:
+                self._check_new_uuid(given)
             raw = with_filled_frontmatter(given, title=title, summary=summary, kept=stored)
             raw = (keys and with_keys(Page(name, raw), **keys)) or raw
             changed = stored is None or bool(keys) or _differs(stored, given, Page(name, raw), title, summary)
