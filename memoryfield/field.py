@@ -361,10 +361,11 @@ class Field:
         return Written(page, stored is None, tuple(notes), self.name, tuple(similar), changed)
 
     def _check_new_uuid(self, given: Page) -> None:
-        for page in self._holding([given.uuid]):
-            if page.uuid == given.uuid:
+        uuid = _canonical(given.uuid)
+        for page in self._holding([uuid]):
+            if page.uuid == uuid:
                 raise PageConflictError(
-                    f"the text carries uuid {given.uuid}, which is that of {page.filename}: no two pages have the same",
+                    f"the text carries uuid {uuid}, which is that of {page.filename}: no two pages have the same",
                     hint="Take the uuid out of the text; `memoryfield rename` gives a page another name.",
                 )
 
@@ -739,6 +740,16 @@ def _check_uuid(page: Page, stored: Page | None) -> None:
         )
 
 
+def _canonical(uuid: str) -> str:
+    """A uuid in its usual form; what is none, as it is."""
+    from uuid import UUID
+
+    try:
+        return str(UUID(uuid))
+    except ValueError:
+        return uuid
+
+
 def _name_for(page: Page, title: str) -> str:
     """The stem for a page that has no name, made from its title.
 
@@ -755,7 +766,8 @@ def _kept_words(stored: Page, given: Page, title: str, summary: str, notes: list
     if not given.has_frontmatter:  # it gets the stored one
         return title or given.heading or "", summary
     kept = {key: getattr(stored, key) for key in ("title", "summary") if stored.frontmatter.get(key)}
-    lost = {key: value for key, value in kept.items() if key not in given.frontmatter}
+    has = {key for key, value in given.frontmatter.items() if key != "title" or value}  # no page is without a title
+    lost = {key: value for key, value in kept.items() if key not in has}
     if title or given.heading:
         lost.pop("title", None)
     if summary:
@@ -766,8 +778,19 @@ def _kept_words(stored: Page, given: Page, title: str, summary: str, notes: list
 
 
 def _replacing(stored: Page, given: Page) -> Page:
-    """The page that takes the place of another: with its frontmatter, where it has none of its own."""
-    if not given.raw.strip() and stored.raw.strip():
+    """The page that takes the place of another: with its frontmatter, where it has none of its own.
+
+    Raises:
+        RefusedError: it would have no text, or no uuid since its frontmatter cannot be read.
+    """
+    is_broken = given.has_frontmatter and not given.frontmatter_is_valid
+    if is_broken and stored.uuid not in ("", given.uuid):
+        problem = given.problems[0]
+        raise RefusedError(
+            f"line {problem.line} of the text: {problem.message}; so {stored.filename} would lose its uuid",
+            hint="Mend the frontmatter, or leave it out: then that of the page is kept.",
+        )
+    if not (given.raw if is_broken else given.body).strip() and stored.body.strip():
         raise RefusedError(
             f"the text is empty, and {stored.filename} is not", hint="`memoryfield delete` deletes a page."
         )

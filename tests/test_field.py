@@ -26,6 +26,7 @@ from memoryfield.errors import (
     PageNameError,
     PageNotFoundError,
     ReadOnlyError,
+    RefusedError,
     UsageError,
 )
 from memoryfield.field import locate
@@ -236,7 +237,9 @@ def test_what_a_page_has_is_kept_comments_and_order_included(field: Field) -> No
 def test_a_second_block_is_not_put_on_top_of_a_broken_first(
     field: Field, text: str, mode: Literal["new", "replace"]
 ) -> None:
-    written = field.write("pans" if mode == "new" else "woks", text, title="Given", mode=mode)
+    if mode == "replace":
+        (field.location / "pans.md").write_text("No frontmatter.\n")
+    written = field.write("pans", text, title="Given", mode=mode)
     assert written.page.raw == text.encode()
     assert len(written.notes) == 1
     assert written.notes[0].startswith(f"{written.page.filename}:")
@@ -403,7 +406,7 @@ def test_replacing_keeps_title_and_summary_unless_the_text_gives_others(field: F
 
 def test_replacing_a_page_that_has_no_uuid_takes_the_texts(field: Field) -> None:
     (field.location / "pans.md").write_text("No frontmatter.\n")
-    assert field.write("pans", f"---\nuuid: {OTHER_UUID}\n---\n", mode="replace").page.uuid == OTHER_UUID
+    assert field.write("pans", f"---\nuuid: {OTHER_UUID}\n---\nText.\n", mode="replace").page.uuid == OTHER_UUID
 
 
 def test_replacing_a_page_that_is_not_there_makes_it(field: Field) -> None:
@@ -1015,3 +1018,45 @@ def test_a_repository_with_its_readme_is_not_taken_for_a_field(tmp_path: Path) -
         locate(None, None, tmp_path)
     (tmp_path / "index.md").write_text("# Notes\n")
     assert locate(None, None, tmp_path) == str(tmp_path)
+
+
+def by_writing(field: Field, before: Page, text: bytes) -> None:
+    field.write(before.filename, text, mode="replace")
+
+
+def by_editing(field: Field, before: Page, text: bytes) -> None:
+    field.rewrite(before.filename, before, text)
+
+
+@pytest.mark.parametrize("replace", [by_writing, by_editing])
+def test_frontmatter_that_cannot_be_read_does_not_take_the_uuid_away(
+    field: Field, replace: Callable[[Field, Page, bytes], None]
+) -> None:
+    before = field.read("woks")
+    with pytest.raises(RefusedError, match="would lose its uuid"):
+        replace(field, before, b"---\ntitle: Woks: hot\n---\nnew\n")
+    assert field.read("woks").raw == before.raw
+    replace(field, before, f"---\ntitle: Woks: hot\nuuid: {before.uuid}\n---\nnew\n".encode())
+    assert field.read("woks").uuid == before.uuid
+
+
+@pytest.mark.parametrize("replace", [by_writing, by_editing])
+def test_frontmatter_alone_does_not_take_the_text_away(
+    field: Field, replace: Callable[[Field, Page, bytes], None]
+) -> None:
+    before = field.read("woks")
+    with pytest.raises(RefusedError, match="the text is empty"):
+        replace(field, before, b"---\ntags: [a]\n---\n")
+    assert field.read("woks").raw == before.raw
+
+
+def test_an_empty_title_takes_none_away(field: Field) -> None:
+    title = field.read("woks").title
+    assert field.write("woks", "---\ntitle:\ntags: [a]\n---\nnew\n", mode="replace").page.title == title
+
+
+@pytest.mark.parametrize("form", ["urn:uuid:{}", '"{{{}}}"', "{}"])
+def test_a_uuid_is_the_same_in_any_of_its_forms(field: Field, form: str) -> None:
+    for known in (UUID, UUID.replace("-", "")):
+        with pytest.raises(PageConflictError, match="woks"):
+            field.write("pans", f"---\nuuid: {form.format(known)}\n---\nnew\n", title="Pans")

@@ -391,7 +391,7 @@ def _check_ours(harness: Harness, scope: str, file: _File) -> None:
     for keys, entry in _entries(harness, scope, file).items():
         if not _is_ours(entry):
             raise RefusedError(
-                f"{file.path}: {keys}.{NAME} does not start `{NAME} mcp`, so it is not ours",
+                f"{file.path}: {keys}.{NAME} does not start `{NAME} mcp` in a way known here, so it is not ours",
                 hint="Rename or remove it, then try again.",
             )
 

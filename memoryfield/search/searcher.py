@@ -405,7 +405,7 @@ class _Field:
     def take_notes(self) -> list[str]:
         """What there is to say about the field, and about this query's pages."""
         notes, self.notes = list(dict.fromkeys(self.notes)), []
-        return [*self._container.notes, *(self._source.notes if self._source else []), *notes]
+        return [*self._container.notes, *(self._source.take_notes() if self._source else []), *notes]
 
     def _by_a_sound_index(self, query: Query | None, ranking: Callable[[Source], Ranking]) -> Ranking:
         """Rank by the index that serves; where it turns out to be damaged, by the next."""

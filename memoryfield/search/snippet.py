@@ -21,7 +21,7 @@ MAX_BODY = 200_000
 
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<block>.*?)(?:^ {0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?P<tick>`+)(?P<span>[^`\n]+)(?P=tick)(?!`)",
+    r"|(?<!`)(?P<tick>`++)(?P<span>[^`\n]+)(?P=tick)(?!`)",
     re.MULTILINE | re.DOTALL,
 )
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+.*$", re.MULTILINE)

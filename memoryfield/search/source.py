@@ -157,6 +157,7 @@ class Source:
         self._had_index = bool(self._codes)
         self._made_anew: set[str] = set()
         self._was_empty = False
+        self._once: list[str] = []
         self._settled: object = None
         """The index, its version and the pages' moment when all was done that can be; not all of it shows by times."""
 
@@ -175,6 +176,11 @@ class Source:
     def notes(self) -> list[str]:
         """What a caller should know about the choice of the index and its freshness."""
         return [*dict.fromkeys(self._chosen), *(self._fresh.get(self._store.model, []) if self._store else [])]
+
+    def take_notes(self) -> list[str]:
+        """`notes`, and what was done since they were taken last."""
+        once, self._once = list(dict.fromkeys(self._once)), []
+        return [*once, *self.notes]
 
     @property
     def is_outdated(self) -> bool:
@@ -244,7 +250,7 @@ class Source:
         if name is None and code not in self._codes:
             raise error
         if isinstance(error, DAMAGE) and code in MODELS and code not in self._made_anew:
-            self._chosen.append(f"the index of {code} is damaged ({error}): it is made anew")
+            self._once.append(f"the index of {code} is damaged ({error}): it is made anew")
             self._made_anew.add(code)
             if store := self._recreate(code):
                 store.prepare()
@@ -309,7 +315,8 @@ class Source:
                 return None
             if code not in MODELS:
                 return None  # somebody's own database, and not ours to make anew
-            self._chosen.append(f"{error}{': it is made anew' if self.container.writable else ''}")
+            told = self._once if self.container.writable else self._chosen
+            told.append(f"{error}{': it is made anew' if self.container.writable else ''}")
         return self._recreate(code)
 
     def _recreate(self, code: str) -> IndexStore | None:

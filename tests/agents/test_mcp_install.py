@@ -266,7 +266,9 @@ def test_what_holds_no_servers_where_they_belong_is_not_touched(house: House, ag
     ],
 )
 def test_an_entry_of_our_name_that_starts_something_else_is_somebody_elses(house: House, agent: str, text: str) -> None:
-    check_refused(house, agent, text, "does not start `memoryfield mcp`, so it is not ours", "not ours")
+    check_refused(
+        house, agent, text, "does not start `memoryfield mcp` in a way known here, so it is not ours", "not ours"
+    )
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,16 @@ def test_an_index_that_is_cut_short_does_not_end_what_lasts(size: int, tmp_path:
     assert (told.returncode, told.stdout) == (0, "pans.md\n"), told.stderr
 
 
+def test_an_index_that_was_mended_is_told_of_once(tmp_path: Path) -> None:
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    with Searcher.open([kitchen]) as searcher:
+        searcher.watch()
+        searcher.search("wok")
+        (kitchen / INDEX).open("r+b").truncate(9000)
+        told = [searcher.search("pan of iron").notes, searcher.search("pan of iron").notes]
+    assert [any("made anew" in note for note in notes) for notes in told] == [True, False]
+
+
 def test_a_field_that_was_empty_is_so_no_longer(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     with Searcher.open([tmp_path / "new"], min_score=0.0) as searcher:

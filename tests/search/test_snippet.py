@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 import unicodedata
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryfield import Field, Hit
+from memoryfield import Field, Hit, Page
+from memoryfield.search.snippet import plain
 
 LONGEST = 240
 
@@ -282,3 +284,17 @@ def test_a_sentence_is_not_brought_at_the_cost_of_what_is_looked_for(tmp_path: P
     found = hit_for(tmp_path, f"{sentences(30)} {long} {'and on ' * 20} to a pan.", "wok pan").snippet
     assert "wok" in found
     assert "pan" in found
+
+
+@pytest.mark.parametrize("run", ["`", "``", "~", "#", "*", "|", "[", "(", "<", "> ", "- "])
+def test_a_run_of_one_sign_takes_no_more_than_linear_time(run: str) -> None:
+    """Counted in what the parts of the text take beside each other: a quarter of it, and all."""
+
+    def took(count: int) -> float:
+        page = Page("page.md", f"A wok is good. {run * count}".encode())
+        begin = time.process_time()
+        plain(page)
+        return time.process_time() - begin
+
+    took(1_000)
+    assert took(40_000) < 0.1 + 16 * took(10_000)
