@@ -367,41 +367,13 @@ class Source:
 
     def _freshen(self, store: IndexStore, embedder: Embedder | None) -> None:
         """Bring the index up to date, if little has changed; say what is missing otherwise."""
-        fingerprint, self._fingerprint = self._fingerprint, self.container.fingerprint
-        is_current = store.is_current(fingerprint, vectors=self.ask.mode != "keyword")
-        if not is_current and self._is_settled(store):
-            return  # what was told then still holds
-        notes = self._fresh[store.model] = []
-        if is_current:
-            return
+        notes: list[str] = []
         try:
-            from ..index.sync import look, sync
-
-            moment = self.container.moment()
-            slot = cache.slot(self.container, self._files.get(store.model, "")) if self.ask.sync else None
-            if slot:
-                store.to_memory()
-            store_changes = look(self.container, store)
-            if not (store.writable and self.ask.sync):
-                notes += self._stale_note(store_changes)
-                self._settle(store, moment)
-                return
-            pending = len(store_changes.pending)
-            if not store_changes.none:
-                work = len(store_changes.suspects) + pending
-                report = sync(self.container, store, embedder if work <= MAX_EMBED else None, changes=store_changes)
-                if embedder and work > MAX_EMBED and 0 < report.pending <= MAX_EMBED:
-                    report = sync(self.container, store, embedder)
-                notes += report.notes
-                notes += _failed_note(report.failed)
-                pending = report.pending
-            if slot:
-                slot.keep(store, settled=store_changes.none)
-            if not pending or embedder is None or pending > MAX_EMBED:  # else they are tried again
-                self._settle(store, moment)
-            by_words = self.has_chosen and self.model is None  # and it was said why
-            if pending and self.ask.mode != "keyword" and not by_words:
-                notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
+            fingerprint, self._fingerprint = self._fingerprint, self.container.fingerprint
+            if not store.is_current(fingerprint, vectors=self.ask.mode != "keyword"):
+                if self._is_settled(store):
+                    return  # what was told then still holds
+                self._bring_up_to_date(store, embedder, notes)
         except (
             apsw.FullError,
             apsw.IOError,
@@ -410,6 +382,37 @@ class Source:
             apsw.CantOpenError,
         ) as error:
             notes.append(f"the index could not be brought up to date: {error}")
+        self._fresh[store.model] = notes
+
+    def _bring_up_to_date(self, store: IndexStore, embedder: Embedder | None, notes: list[str]) -> None:
+        """The same for an index that may not be of just these pages."""
+        from ..index.sync import look, sync
+
+        moment = self.container.moment()
+        slot = cache.slot(self.container, self._files.get(store.model, "")) if self.ask.sync else None
+        if slot:
+            store.to_memory()
+        store_changes = look(self.container, store)
+        if not (store.writable and self.ask.sync):
+            notes += self._stale_note(store_changes)
+            self._settle(store, moment)
+            return
+        pending = len(store_changes.pending)
+        if not store_changes.none:
+            work = len(store_changes.suspects) + pending
+            report = sync(self.container, store, embedder if work <= MAX_EMBED else None, changes=store_changes)
+            if embedder and work > MAX_EMBED and 0 < report.pending <= MAX_EMBED:
+                report = sync(self.container, store, embedder)
+            notes += report.notes
+            notes += _failed_note(report.failed)
+            pending = report.pending
+        if slot:
+            slot.keep(store, settled=store_changes.none)
+        if not pending or embedder is None or pending > MAX_EMBED:  # else they are tried again
+            self._settle(store, moment)
+        by_words = self.has_chosen and self.model is None  # and it was said why
+        if pending and self.ask.mode != "keyword" and not by_words:
+            notes.append(f"{_pages(pending)} not embedded yet: {self._how_to_embed()}")
 
     def _settle(self, store: IndexStore, moment: int | None) -> None:
         """There is no more to be done, until the index or a page changes."""

@@ -19,6 +19,7 @@ import pytest
 from memoryfield import Field, MemoryfieldError, Searcher, pack
 from memoryfield.embedders.minilm import MiniLM
 from memoryfield.errors import UnknownModelError, UsageError
+from memoryfield.index.store import IndexStore
 from memoryfield.search.keyword import Postings, StoredWords
 
 INDEX = "all-MiniLM-L6-v2.sqlite3"
@@ -157,6 +158,28 @@ def test_an_index_that_is_cut_short_does_not_end_what_lasts(size: int, tmp_path:
         [sys.executable, "-c", CUT, kitchen, kitchen / INDEX, str(size)], capture_output=True, text=True, check=False
     )
     assert (told.returncode, told.stdout) == (0, "pans.md\n"), told.stderr
+
+
+def test_an_index_that_is_busy_while_its_pages_are_compared_serves_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kitchen = make(tmp_path / "kitchen", KITCHEN, embedded=True)
+    is_current = IndexStore.is_current
+
+    def busy(*given: Any, **more: Any) -> bool:
+        monkeypatch.setattr(IndexStore, "is_current", is_current)
+        raise apsw.BusyError("database is locked")
+
+    with Searcher.open([kitchen]) as searcher:
+        searcher.search("wok")
+        monkeypatch.setattr(IndexStore, "is_current", busy)
+        found = searcher.search("wok of carbon steel")
+        assert (found.mode, found.notes) == (
+            "hybrid",
+            ["the index could not be brought up to date: database is locked"],
+        )
+        assert found.results
+        assert searcher.search("wok of carbon steel").notes == []
 
 
 def test_an_index_that_was_mended_is_told_of_once(tmp_path: Path) -> None:
