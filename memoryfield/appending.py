@@ -14,6 +14,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _MAY_NEVER_END = (b"```", b"~~~", b"<!", b"<?", b"<pre", b"<script", b"<style", b"<textarea")
 _GATHERED = ("tags", "source")
 """Keys that a page has of every text in it; all others speak of one text as a whole."""
+_MOST_TAIL = 300
+"""So many bytes at a page's end hold the last of the links that `split` puts there."""
 
 
 def appended(stored: Page | None, given: Page, section: str, notes: list[str]) -> bytes:
@@ -131,10 +133,6 @@ def _end_of_text(page: Page) -> int:
 
     place = place_of_way(page.body)
     return page.size if place is None else _end_of_line(page, place)
-
-
-_MOST_TAIL = 300
-"""So many bytes at a page's end hold the last of those links."""
 
 
 def _end_of_line(page: Page, place: int) -> int:

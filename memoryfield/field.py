@@ -361,7 +361,7 @@ class Field:
         return Written(page, stored is None, tuple(notes), self.name, tuple(similar), changed)
 
     def _check_new_uuid(self, given: Page) -> None:
-        uuid = _canonical(given.uuid)
+        uuid = names.usual_uuid(given.uuid) or given.uuid
         for page in self._holding([uuid]):
             if page.uuid == uuid:
                 raise PageConflictError(
@@ -740,16 +740,6 @@ def _check_uuid(page: Page, stored: Page | None) -> None:
         )
 
 
-def _canonical(uuid: str) -> str:
-    """A uuid in its usual form; what is none, as it is."""
-    from uuid import UUID
-
-    try:
-        return str(UUID(uuid))
-    except ValueError:
-        return uuid
-
-
 def _name_for(page: Page, title: str) -> str:
     """The stem for a page that has no name, made from its title.
 
@@ -772,8 +762,7 @@ def _kept_words(stored: Page, given: Page, title: str, summary: str, notes: list
         lost.pop("title", None)
     if summary:
         lost.pop("summary", None)
-    if lost:
-        notes.append(f"kept of the page, since the text had none: {', '.join(lost)}")
+    _tell_kept(lost, notes)
     return title or lost.get("title", ""), summary or lost.get("summary", "")
 
 
@@ -817,9 +806,14 @@ def _refreshed(page: Page, stored: Page, notes: list[str]) -> bytes:
     """The page's bytes with `updated` set to now and what the stored one is known by, where they can be set."""
     lost = {key: value for key in ("uuid", "created") if (value := getattr(stored, key)) and not getattr(page, key)}
     raw = with_keys(page, updated=now(), **lost)
-    if raw and lost:
-        notes.append(f"kept of the page, since the text had none: {', '.join(lost)}")
+    if raw:
+        _tell_kept(lost, notes)
     return raw or page.raw
+
+
+def _tell_kept(keys: Collection[str], notes: list[str]) -> None:
+    if keys:
+        notes.append(f"kept of the page, since the text had none: {', '.join(keys)}")
 
 
 def _name_notes(name: str) -> Iterator[str]:

@@ -65,6 +65,16 @@ def is_field_name(text: str) -> bool:
     return _LEGAL_STEM.fullmatch(text) is not None and len(text) <= _MAX_STEM
 
 
+def usual_uuid(text: str) -> str:
+    """A UUID in its usual form, which may be written in another: in capitals, braces, without hyphens; else nothing."""
+    import uuid
+
+    try:
+        return str(uuid.UUID(text.strip()))
+    except ValueError:
+        return ""
+
+
 def alternatives(stem: str, suffix: str = PAGE_SUFFIX) -> Iterator[str]:
     """Names for a file that is to be called like this, best first: `stem.md`, `stem-2.md`, `stem-3.md`, and so on."""
     yield stem + suffix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import accumulate, pairwise
@@ -21,8 +21,8 @@ from .frontmatter import newline_of
 from .frontmatter.rewriting import new_block
 from .outline import PARAGRAPH, Cut, Outline, closing, outline
 from .page import Page, now, with_filled_frontmatter
+from .sections import Section, sections
 from .sections import anchor as anchor_of
-from .sections import sections
 
 SMALL = 4
 """A section under this part of what fits is not a page of its own, if it fits on that of its neighbour."""
@@ -86,11 +86,11 @@ def splitting(
     _check(page)
     if not page.has_frontmatter:
         page = Page(page.filename, with_filled_frontmatter(page), mtime_ns=page.mtime_ns)
-    found = outline(page.body)
+    found, headings = outline(page.body), sections(page.body)
     budget = limit - (page.size - len(page.body.encode("utf-8"))) - _MAX_TITLE
     for _ in range(MAX_TRIES):
         pieces = _pieces(found, max(budget, limit // 8))
-        made = _Parts(page, found, pieces, taken, fresh).made(limit)
+        made = _Parts(page, found, headings, pieces, taken, fresh).made(limit)
         over = max((len(part.raw) - limit for part in made.parts if not part.note), default=0)
         if over <= 0:
             break
@@ -259,7 +259,15 @@ def _pieces(found: Outline, budget: int) -> list[Piece]:
 class _Parts:
     """The parts that pieces of a page become."""
 
-    def __init__(self, page: Page, found: Outline, pieces: list[Piece], taken: Collection[str], fresh: bool) -> None:
+    def __init__(
+        self,
+        page: Page,
+        found: Outline,
+        headings: list[Section],
+        pieces: list[Piece],
+        taken: Collection[str],
+        fresh: bool,
+    ) -> None:
         self.page = page
         self.found = found
         self.pieces = pieces
@@ -267,7 +275,7 @@ class _Parts:
         self.newline = newline_of(page.text)
         self.titles = list(_titles(page, found, pieces))
         self.names = list(self._names(taken))
-        self.anchors = dict(self._moved())
+        self.anchors = dict(self._moved(headings))
 
     def made(self, limit: int) -> Splitting:
         """The parts. One that is over the limit, and cannot be cut, says so."""
@@ -290,13 +298,13 @@ class _Parts:
             used.add(name)
             yield name
 
-    def _moved(self) -> Iterator[tuple[str, tuple[str, str]]]:
+    def _moved(self, headings: list[Section]) -> Iterator[tuple[str, tuple[str, str]]]:
         """Each anchor, the part that has it now, and what it is called there."""
         lengths = [0, *accumulate(map(len, self.found.lines))]
-        old = sections(self.page.body)
+        places = [section.start for section in headings]
         for piece, name in zip(self.pieces, self.names, strict=True):
             start, end = lengths[piece.start], lengths[piece.end]
-            before = [section.anchor for section in old if start <= section.start < end]
+            before = (section.anchor for section in headings[bisect_left(places, start) : bisect_left(places, end)])
             after = [section.anchor for section in sections(self.page.body[start:end])]
             yield from ((anchor, (name, new)) for anchor, new in zip(before, after, strict=False))
         starts = [piece.start for piece in self.pieces]

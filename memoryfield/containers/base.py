@@ -179,6 +179,15 @@ def require_writable(container: Container) -> None:
         raise ReadOnlyError(f"cannot write in {str(container.location)!r}: no permission")
 
 
+def inode_of(path: Path) -> tuple[int, int] | None:
+    """What tells a file or a folder from any other that takes its place; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def say_where(error: BaseException, folder: Path) -> None:
     """Name the folder in the error of a full disk, which a system gives without the file that it wrote."""
     if isinstance(error, OSError) and error.errno in DISK_FULL and error.filename is None:

@@ -146,7 +146,7 @@ class DirectoryContainer:
         """Take the fingerprint anew, of all files."""
         found: list[tuple[str, int, int]] = []
         plain, kind, file, link = self._plain, _TYPE, _FILE, _LINK
-        names = 1
+        shared = False
         with _scanned(self.location) as listing:
             for item in listing:
                 name = item.name
@@ -158,17 +158,17 @@ class DirectoryContainer:
                 try:
                     status = item.stat(follow_symlinks=False)
                     if status.st_mode & kind == link and not self._link_fault(str(self.location / name)):
-                        names = 2
+                        shared = True
                         status = (self.location / name).stat()
                 except FileNotFoundError:
                     continue  # gone between listing and looking
                 if status.st_mode & kind == file:
                     found.append((name, status.st_size, status.st_mtime_ns))
-                    if status.st_nlink > names:
-                        names = status.st_nlink
+                    if status.st_nlink > 1:
+                        shared = True
         if found != self._digested[0]:
             self._digested = found, digest("time", [digest_line(*page) for page in found])
-        if self._watch and names == 1:  # a file of two names can be changed by the other, and no page is told of
+        if self._watch and not shared:  # a file of two names can be changed by the other, and no page is told of
             self._watch.looked()
 
     def entries(self) -> list[Entry]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..names import PAGE_SUFFIX
+from .base import inode_of
 
 if TYPE_CHECKING:
     from inotify_simple import INotify
@@ -34,7 +35,7 @@ class Watch:
 
     def __init__(self, folder: Path, events: INotify, descriptor: int) -> None:
         self._folder = folder
-        self._place = _place(folder)
+        self._inode = inode_of(folder)
         self._events = events
         self._descriptor = descriptor
         self._is_quiet = False
@@ -42,7 +43,7 @@ class Watch:
     @property
     def serves(self) -> bool:
         """Whether the folder is the one that is watched: another may have taken its place."""
-        return _place(self._folder) == self._place
+        return inode_of(self._folder) == self._inode
 
     def is_quiet(self) -> bool:
         """Whether no page was touched since just before the last look."""
@@ -86,15 +87,6 @@ def watched(folder: Path) -> Watch | None:
 def _may_concern(name: str) -> bool:
     """Whether an event is about a page or, without a name, about the folder itself."""
     return not name or name[-len(PAGE_SUFFIX) :].lower() == PAGE_SUFFIX
-
-
-def _place(folder: Path) -> tuple[int, int] | None:
-    """What tells a folder from any other; None where there is none."""
-    try:
-        status = folder.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _is_local(folder: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from ..containers.base import inode_of
 from ..dates import iso_time, storable
 from ..errors import IndexFileError
 from . import schema
@@ -164,7 +165,7 @@ class IndexStore:
                     if not path.stat().st_size:
                         connection.pragma("page_size", 8192)
                 store = cls._checked(connection, name, model, dimensions, writable, create)
-                store._file = path, _place(path)
+                store._file = path, inode_of(path)
                 return store
             except BaseException:
                 connection.close()
@@ -212,7 +213,7 @@ class IndexStore:
     @property
     def is_in_place(self) -> bool:
         """Whether the file is the one that was opened, and not another of its name; what is in memory always is."""
-        return self._file is None or _place(self._file[0]) == self._file[1]
+        return self._file is None or inode_of(self._file[0]) == self._file[1]
 
     def unmap(self) -> None:
         """Read the file as files are read: one that somebody cuts short under a mapping ends the process."""
@@ -554,14 +555,6 @@ class IndexStore:
                 if not merging:
                     self.connection.execute("DELETE FROM memoryfield_meta WHERE key = 'traces' AND value = ?", (seen,))
             at_once = MERGE_PAGES
-
-
-def _place(path: Path) -> tuple[int, int] | None:
-    """What a file is, whatever it is called; None where there is none."""
-    with suppress(OSError):
-        status = path.stat()
-        return status.st_dev, status.st_ino
-    return None
 
 
 def deserialize(connection: apsw.Connection, content: bytes) -> None:

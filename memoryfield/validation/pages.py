@@ -113,7 +113,7 @@ def keys(page: Page) -> Iterator[Fault]:
             yield at_key(page, key, "F-14", f"{key} should be text in quotes: YAML takes it for a date")
     given = page.frontmatter.get("uuid")
     if isinstance(given, str) and given.strip() and not is_uuid(given):
-        usual = _usual_uuid(given)
+        usual = names.usual_uuid(given)
         message = f"the usual form of this uuid is {usual}" if usual else f"{given!r} is not a uuid"
         yield at_key(page, "uuid", "F-11", message)
 
@@ -121,14 +121,6 @@ def keys(page: Page) -> Iterator[Fault]:
 def is_empty(value: Any) -> bool:
     """Whether a key with this value counts as missing."""
     return value is None or (isinstance(value, str) and not value.strip())
-
-
-def _usual_uuid(given: str) -> str:
-    """The usual form of a UUID that is written in another; nothing for what is none."""
-    try:
-        return str(uuid.UUID(given.strip()))
-    except ValueError:
-        return ""
 
 
 def _kind(value: Any) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import apsw
 
 from ...answers import PageList, PagesRead, answer, listed
-from ...containers import DEFAULT_LIMITS, Entry, Limits
+from ...containers import DEFAULT_LIMITS, Container, Entry, Limits
 from ...dates import second_of
 from ...errors import FieldNotFoundError, MemoryfieldError, PageNotFoundError, ReadOnlyError, UsageError, reason_of
 from ...field import Field
@@ -128,7 +128,7 @@ class Memory:
         """
         found = PagesRead(self._open(field).name, [], [], [])
         for page in pages:
-            one = Field(self._searcher.container(field or self.names[0])).read_many([page])
+            one = Field(self._container(field)).read_many([page])
             found.pages.extend(one.pages)
             found.missing.extend(one.missing)
             found.failed.extend(one.failed)
@@ -205,8 +205,7 @@ class Memory:
         self._dates[field] = dates
 
     def _page(self, field: str, entry: Entry) -> Page:
-        container = self._searcher.container(field or self.names[0])
-        return Page(entry.name, container.read(entry.name), mtime_ns=entry.mtime_ns)
+        return Page(entry.name, self._container(field).read(entry.name), mtime_ns=entry.mtime_ns)
 
     def write(
         self,
@@ -295,6 +294,10 @@ class Memory:
         with suppress(KeyError, MemoryfieldError, OSError):  # it names none, or one that has gone meanwhile
             location = str(self._searcher.container(name).location.absolute())
         return short(_in_tools(note, location))
+
+    def _container(self, field: str) -> Container:
+        """That of a field as it is now; of the only one, where none is named."""
+        return self._searcher.container(field or self.names[0])
 
     def _known(self, field: str) -> str:
         if field not in self.names:
